@@ -45,9 +45,7 @@ class DataMindError(Exception):
     default_code: ClassVar[str] = "error"
     default_retryable: ClassVar[bool] = False
 
-    def __init__(
-        self, message: str, *, code: str | None = None, retryable: bool | None = None, hint: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, code: str | None = None, retryable: bool | None = None, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip() if hint else message)
         self.message = message
         self.hint = hint

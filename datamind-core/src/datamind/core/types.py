@@ -16,9 +16,7 @@ SHARED_PROFILE: Final = "_shared"
 """Reserved profile that holds global memories; no user can name it."""
 
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_DEVICE_NAMES = frozenset(
-    {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
-)
+_DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 

@@ -1,0 +1,83 @@
+"""One request: whose it is, what it may touch and how it is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from datamind.core.types import Role, new_id
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Bound for every request; identity comes from here, never from a model's arguments.
+
+    Attributes:
+        session: Conversation and session-scope memories; empty outside a session.
+        granted_paths: Files and folders the *user* named for this request, absolute.
+        idempotency_key: The caller's key for the whole request, or empty.
+        user_text: The user's own words in this request, the only text with origin ``user``.
+    """
+
+    profile: str
+    role: Role
+    session: str = ""
+    trace_id: str = field(default_factory=lambda: new_id("trace"))
+    granted_paths: tuple[Path, ...] = ()
+    idempotency_key: str = ""
+    user_text: str = ""
+
+    def with_role(self, role: Role) -> RequestContext:
+        """The same request in the hands of the other agent."""
+        return replace(self, role=role)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteUnit:
+    """What one intent holds: enough to redo the write after a crash, with the same ids.
+
+    Attributes:
+        unit_id: Stable across redos; ids of everything written derive from it.
+        receipt_id: The receipt this unit will have; stored beside the rows it makes.
+    """
+
+    unit_id: str
+    receipt_id: str
+    content: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a handler gets beside its arguments.
+
+    Attributes:
+        side: The side of the services that the tool's effect allows: the read side, the write side, or None for a pure tool.
+        unit: Set for a write, None otherwise.
+    """
+
+    request: RequestContext
+    call_id: str
+    side: Any
+    unit: WriteUnit | None = None
+
+
+_current: ContextVar[RequestContext | None] = ContextVar("datamind_request", default=None)
+
+
+def current_request() -> RequestContext | None:
+    """The request this task works for, or None outside one."""
+    return _current.get()
+
+
+@contextmanager
+def bind_request(ctx: RequestContext) -> Iterator[RequestContext]:
+    """Bind ``ctx`` for logs and child tasks until the block ends."""
+    token = _current.set(ctx)
+    try:
+        yield ctx
+    finally:
+        _current.reset(token)

@@ -1,0 +1,244 @@
+"""Tools: what one is, what it returns, and which a role holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from datamind.core.arguments import MAX_BYTES
+from datamind.core.context import ToolContext
+from datamind.core.errors import AccessDenied, ArgumentsInvalid, ConfigError
+from datamind.core.evidence import Evidence
+from datamind.core.hooks import Candidates
+from datamind.core.messages import ToolDefinition
+from datamind.core.receipts import IngestReceipt, RevertKind, SurfaceWriteResult
+from datamind.core.source import SourceRef
+from datamind.core.types import DataSurface, Role, ToolAccess, ToolEffect
+from datamind.core.validation import describe_errors, make_schema_validator
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a reading or pure handler returns.
+
+    Attributes:
+        data: Small JSON facts beside the evidence; a long list in it is cut to the tool's bound.
+        evidence: Best first.
+        total: How many there were in all, if more than are returned.
+        next_offset: Where the next page starts, if there is one.
+    """
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    receipts: tuple[IngestReceipt, ...] = ()
+    total: int | None = None
+    next_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWrite:
+    """One unit of a write tool: one intent, one engine commit, one receipt.
+
+    Attributes:
+        args: Arguments of the handler for this unit; enough, with ``content``, to redo it after a crash.
+        content: Bytes kept beside the intent, such as a file's.
+        ledger_profile: ``_shared`` for global memories; empty for the request's own profile.
+        label: What the progress line shows.
+    """
+
+    args: Mapping[str, Any]
+    content: bytes | None = None
+    source: SourceRef | None = None
+    ledger_profile: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A unit that could not even be planned, such as a file that is too large; it gets a failed receipt."""
+
+    label: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What a read of the store says about a write that was just made."""
+
+    agrees: bool
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """How a tool that changes or removes something finds it; resolved by code before the hooks decide.
+
+    Attributes:
+        find: Matches for validated arguments.
+        pin: Arguments that name exactly these ids, so that what was decided on is what runs.
+    """
+
+    find: Callable[[Any, ToolContext], Awaitable[Candidates]]
+    pin: Callable[[Mapping[str, Any], tuple[str, ...]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBound:
+    """How much of a result a model is shown; what was cut is said, with a place to go on from."""
+
+    max_items: int = 50
+    max_chars: int = 20_000
+
+
+Handler = Callable[[Any, ToolContext], Awaitable[ToolOutput | SurfaceWriteResult]]
+Plan = Callable[[Any, ToolContext], AsyncIterator[PlannedWrite | Refusal]]
+ReadBackFn = Callable[[SurfaceWriteResult, ToolContext], Awaitable[ReadBack]]
+Validate = Callable[[Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """One tool and everything the gate and the hooks must know about it.
+
+    Attributes:
+        handler: Reads and pure tools return a ToolOutput. A write returns a SurfaceWriteResult, commits in one
+            engine transaction and derives every id from ``ctx.unit``, so that running it again changes nothing.
+        effect: Access follows from it.
+        validate: Turns JSON arguments into what the handler takes. Left out, ``input_schema`` is enforced as it stands.
+        path_args: Arguments that hold paths, as dotted names.
+        sql_args: Arguments that hold a query language.
+        selector: For tools that change or remove something.
+        plan: Splits a write into units; left out, the call is one unit.
+        read_back: Asks the reading side whether the write is there; left out, nothing can be asked.
+        receipted: Set by the ledger alone; the registry refuses a write without it.
+    """
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    handler: Handler
+    effect: ToolEffect
+    surface: DataSurface
+    validate: Validate | None = None
+    path_args: tuple[str, ...] = ()
+    sql_args: tuple[str, ...] = ()
+    selector: Selector | None = None
+    plan: Plan | None = None
+    read_back: ReadBackFn | None = None
+    bound: ResultBound = ResultBound()
+    revert: RevertKind = "none"
+    max_argument_bytes: int = MAX_BYTES
+    receipted: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ConfigError(f"tool name {self.name[:80]!r} is not of the form [a-z][a-z0-9_]*")
+        if self.validate is None:
+            object.__setattr__(self, "validate", make_schema_validator(self.input_schema))
+
+    @classmethod
+    def of(
+        cls, arguments: type[BaseModel], handler: Handler, *, name: str, description: str, **declared: Any
+    ) -> ToolSpec:
+        """A tool whose schema and validation come from a pydantic model; unknown keys and loose types are refused."""
+        schema = arguments.model_json_schema()
+        schema["additionalProperties"] = False
+        return cls(name, description, schema, handler, validate=_model_validator(arguments), **declared)
+
+    @property
+    def access(self) -> ToolAccess:
+        """What a role must hold to call it."""
+        return ToolAccess.of(self.effect)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes a store."""
+        return self.access is ToolAccess.WRITE
+
+    def parse(self, args: Mapping[str, Any]) -> Any:
+        """Validated arguments in the form the handler takes.
+
+        Raises:
+            ArgumentsInvalid: With every mistake in one line.
+        """
+        assert self.validate is not None  # set in __post_init__
+        return self.validate(args)
+
+    def definition(self) -> ToolDefinition:
+        """What a model is told."""
+        return ToolDefinition(name=self.name, description=self.description, input_schema=dict(self.input_schema))
+
+    def with_ledger(self, handler: Handler) -> ToolSpec:
+        """The same tool with a handler that keeps receipts."""
+        return replace(self, handler=handler, receipted=True)
+
+
+def _model_validator(model: type[BaseModel]) -> Validate:
+    known = frozenset(model.model_fields)
+
+    def validate(args: Mapping[str, Any]) -> BaseModel:
+        unknown = sorted(set(args) - known)
+        if unknown:
+            raise ArgumentsInvalid(
+                f"unknown argument {unknown[0][:80]!r}", hint=f"Known: {', '.join(sorted(known)) or 'none'}."
+            )
+        try:
+            # JSON mode keeps strictness where it matters and still reads enums, dates and tuples from JSON.
+            return model.model_validate_json(json.dumps(dict(args)), strict=True)
+        except ValidationError as error:
+            raise ArgumentsInvalid(describe_errors(error)) from None
+
+    return validate
+
+
+def assert_access(spec: ToolSpec, role: Role) -> None:
+    """The second wall: holds even for a registry that was filled wrongly.
+
+    Raises:
+        AccessDenied: The role may not call tools of this access.
+    """
+    if spec.access not in role.access:
+        raise AccessDenied(
+            f"{spec.name} is a {spec.access} tool; the {role} role holds none", code="access_denied.role"
+        )
+
+
+class ToolRegistry(Mapping[str, ToolSpec]):
+    """The frozen tools of one role; names match exactly."""
+
+    def __init__(self, specs: Iterable[ToolSpec]) -> None:
+        tools: dict[str, ToolSpec] = {}
+        for spec in specs:
+            if spec.name in tools:
+                raise ConfigError(f"two tools are named {spec.name!r}", hint="Remove one of the plugins that bring it.")
+            if spec.writes and not spec.receipted:
+                raise ConfigError(f"the write tool {spec.name!r} is not wrapped by the ledger")
+            tools[spec.name] = spec
+        self._tools = MappingProxyType(tools)
+
+    @classmethod
+    def select(cls, catalogue: Iterable[ToolSpec], role: Role) -> ToolRegistry:
+        """The first wall: only the tools whose access the role holds, in catalogue order."""
+        return cls(spec for spec in catalogue if spec.access in role.access)
+
+    def __getitem__(self, name: str) -> ToolSpec:
+        return self._tools[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """What a model is told, in a stable order."""
+        return tuple(self._tools[name].definition() for name in sorted(self._tools))
