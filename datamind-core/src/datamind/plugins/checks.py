@@ -1,0 +1,125 @@
+"""What the host demands of a plugin, and how it puts a fault into words."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import isasyncgenfunction, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from datamind.core.errors import PluginError
+from datamind.plugins.records import PluginRecord, PluginState
+from datamind.plugins.specs import PLUGIN_API
+
+if TYPE_CHECKING:
+    from pluggy import HookImpl
+
+MAX_CAUSE_CHARS: Final = 300
+
+PLUGIN_FAULTS: Final = (Exception, SystemExit)
+"""What a plugin can do wrong without ending the process; KeyboardInterrupt and cancellation pass."""
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_T = TypeVar("_T")
+_N = TypeVar("_N", bound=_Named)
+
+
+class IncompatiblePlugin(Exception):
+    """A plugin written for another version of the hooks."""
+
+
+def check_api(plugin: object) -> None:
+    """Raises: IncompatiblePlugin: ``PLUGIN_API`` is missing, malformed, of another major or of a newer minor."""
+    declared = getattr(plugin, "PLUGIN_API", None)
+    ours = f"this datamind-core has plugin API {PLUGIN_API}"
+    if declared is None:
+        raise IncompatiblePlugin(f"it declares no PLUGIN_API; {ours}")
+    if not isinstance(declared, tuple) or [type(part) for part in declared] != [int, int]:
+        raise IncompatiblePlugin(f"its PLUGIN_API {declared!r:.60} is not a tuple (major, minor); {ours}")
+    major, minor = declared
+    if major != PLUGIN_API[0] or minor > PLUGIN_API[1]:
+        side = "datamind-core" if (major, minor) > PLUGIN_API else "the plugin"
+        raise IncompatiblePlugin(f"it was written for plugin API {declared}; {ours}; upgrade {side}")
+
+
+def check_implementations(hook: str, implementations: Sequence[HookImpl]) -> None:
+    """Check those of one plugin for one hook.
+
+    Raises:
+        TypeError: One is asynchronous, or a wrapper, which would see and change what others return; an argument has
+            a default, which pluggy would leave at that; or there are two.
+    """
+    if len(implementations) > 1:
+        raise TypeError(f"{hook} is implemented twice in one plugin")
+    for implementation in implementations:
+        function = implementation.function
+        if iscoroutinefunction(function) or isasyncgenfunction(function):
+            raise TypeError(f"{hook} is asynchronous; a hook is an ordinary function")
+        if implementation.wrapper or implementation.hookwrapper:
+            raise TypeError(f"{hook} is a wrapper; each plugin is called alone")
+        if implementation.kwargnames:
+            raise TypeError(f"{hook} has a default for {implementation.kwargnames[0]!r}, which would never be filled")
+
+
+def checked_items(result: Any, expected: type[_T]) -> list[_T]:
+    """Consume what a hook returned.
+
+    Raises:
+        TypeError: It is no iterable, or an item is not an ``expected``.
+    """
+    wanted = f"an iterable of {expected.__name__}"
+    if not isinstance(result, Iterable) or isinstance(result, str | bytes | Mapping):
+        raise TypeError(f"returned {type(result).__name__}, expected {wanted}")
+    items = list(result)
+    for item in items:
+        if not isinstance(item, expected):
+            raise TypeError(f"returned {item!r:.80} of type {type(item).__name__} among its items, expected {wanted}")
+    return items
+
+
+def one_line(error: BaseException) -> str:
+    """The class and message of an error: no line break, control character or final stop, at most 300 characters."""
+    text = f"{type(error).__name__}: {error}"
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    line = " ".join(printable.split()).rstrip(".")
+    return line if len(line) <= MAX_CAUSE_CHARS else f"{line[: MAX_CAUSE_CHARS - 1]}…"
+
+
+def failed(record: PluginRecord, error: BaseException, hook: str = "") -> PluginRecord:
+    """The record of a plugin that raised, while it was loaded or in ``hook``."""
+    if isinstance(error, IncompatiblePlugin):
+        return replace(record, state=PluginState.INCOMPATIBLE, cause=str(error))
+    cause = f"{hook}: {one_line(error)}" if hook else one_line(error)
+    trace = "".join(traceback.format_exception(error))
+    return replace(record, state=PluginState.FAILED, cause=cause, traceback=trace)
+
+
+def clash(what: str, first: PluginRecord | None, second: PluginRecord | None) -> PluginError:
+    """Two plugins claim one name: neither is preferred, whatever the order of installation."""
+    owners = [f"{owner.label} (plugin {owner.name!r})" for owner in (first, second) if owner]
+    return PluginError(
+        f"{what} is claimed by both {' and '.join(owners)}.",
+        code="plugin_error.clash",
+        hint="Uninstall one, or name its plugin in DATAMIND_PLUGINS_BLOCK.",
+    )
+
+
+def unique(what: str, found: Iterable[tuple[PluginRecord, _N]]) -> list[tuple[PluginRecord, _N]]:
+    """``found`` unchanged.
+
+    Raises:
+        PluginError: One name occurs twice.
+    """
+    owners: dict[str, PluginRecord] = {}
+    checked = list(found)
+    for record, item in checked:
+        if item.name in owners:
+            raise clash(f"{what} {item.name!r}", owners[item.name], record)
+        owners[item.name] = record
+    return checked

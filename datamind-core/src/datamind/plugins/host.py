@@ -1,0 +1,190 @@
+"""PluginHost: loads what is installed, keeps a record of each, and is the only caller of plugin hooks."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pluggy
+
+from datamind.core.errors import PluginError
+from datamind.plugins import checks, specs
+from datamind.plugins.contributions import CommandSpec, PromptSection, ProviderSpec, ToolHookSpec
+from datamind.plugins.discovery import PluginPolicy, core_plugin, installed_entry_points, record_of
+from datamind.plugins.records import CORE_PLUGIN, PluginRecord, PluginState
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from datamind.core.tools import ToolSpec
+    from datamind.core.types import Role
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+
+class PluginHost:
+    """The installed plugins, and one typed method for each hook.
+
+    Building it imports the ``plugin.py`` of every allowed plugin and nothing else. A broken plugin costs one
+    warning and a record; only ``DATAMIND_PLUGINS_STRICT=1`` makes it an error at once. One thread at a time.
+    """
+
+    def __init__(
+        self, entry_points: Iterable[EntryPoint] | None = None, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """Load core's plugin, then the others by name.
+
+        Args:
+            entry_points: Those of group ``datamind``; None reads what is installed.
+            environ: Where allow-list, block-list and strict mode are read; None for ``os.environ``.
+
+        Raises:
+            ConfigError: A variable has a value that is not understood.
+            PluginError: Strict mode, and a plugin is broken or one that a list names is not installed.
+        """
+        self._policy = PluginPolicy.from_environ(os.environ if environ is None else environ)
+        self._manager = pluggy.PluginManager(specs.HOOK_PREFIX)
+        self._manager.add_hookspecs(specs)
+        self._loaded: dict[str, PluginRecord] = {}
+        self._refused: list[PluginRecord] = []
+        found, unreadable = installed_entry_points() if entry_points is None else (list(entry_points), [])
+        for record in unreadable:
+            self._refuse(record)
+        self._load_all(found)
+        self._report_unmatched()
+
+    @property
+    def records(self) -> tuple[PluginRecord, ...]:
+        """Every plugin found, core first, then by name and distribution."""
+        found = [*self._loaded.values(), *self._refused]
+        return tuple(sorted(found, key=lambda record: (record.name != CORE_PLUGIN, record.name, record.distribution)))
+
+    def providers(self) -> list[ProviderSpec]:
+        """Every provider on offer. Two plugins may claim one pair of kind and name; the registry refuses that."""
+        found = self._collect(specs.datamind_register_providers, ProviderSpec)
+        return [replace(spec, origin=record) for record, spec in found]
+
+    def tools(self, services: Any) -> list[ToolSpec]:
+        """Every tool of a plugin, in the order of plugin names.
+
+        Raises:
+            PluginError: One tool name is claimed twice.
+        """
+        from datamind.core.tools import ToolSpec  # brings pydantic, which listing plugins does without
+
+        found = self._collect(specs.datamind_register_tools, ToolSpec, services=services)
+        return [tool for _, tool in checks.unique("Tool", found)]
+
+    def tool_hooks(self, settings: Any, services: Any) -> list[ToolHookSpec]:
+        """Every hook of a plugin, lowest order first, ties by name.
+
+        Raises:
+            PluginError: One hook name is claimed twice.
+        """
+        found = self._collect(specs.datamind_register_tool_hooks, ToolHookSpec, settings=settings, services=services)
+        hooks = [replace(spec, origin=record) for record, spec in checks.unique("Tool hook", found)]
+        return sorted(hooks, key=lambda spec: (spec.order, spec.name))
+
+    def prompt_sections(self, role: Role, services: Any) -> list[PromptSection]:
+        """Every section for a role, lowest order first, ties by title, then by plugin name."""
+        found = self._collect(specs.datamind_prompt_sections, PromptSection, role=role, services=services)
+        return sorted((section for _, section in found), key=lambda section: (section.order, section.title))
+
+    def commands(self) -> list[CommandSpec]:
+        """Every subcommand of a plugin, by name.
+
+        Raises:
+            PluginError: One command name is claimed twice.
+        """
+        found = checks.unique("Command", self._collect(specs.datamind_register_commands, CommandSpec))
+        return sorted((replace(spec, origin=record) for record, spec in found), key=lambda spec: spec.name)
+
+    def _load_all(self, entries: list[EntryPoint]) -> None:
+        core = core_plugin()
+        self._load(*core)
+        claims: dict[str, list[tuple[EntryPoint, PluginRecord]]] = {}
+        for entry in entries:
+            claims.setdefault(entry.name, []).append((entry, record_of(entry)))
+        for name in sorted(claims):
+            records = [record for _, record in claims[name]]
+            if name == CORE_PLUGIN:
+                self._refuse_duplicates(records, also=[core[1]])
+            elif cause := self._policy.refusal(name):
+                self._refused.extend(replace(record, state=PluginState.BLOCKED, cause=cause) for record in records)
+            elif len(records) > 1:
+                self._refuse_duplicates(records)
+            else:
+                self._load(*claims[name][0])
+
+    def _refuse_duplicates(self, records: list[PluginRecord], also: Iterable[PluginRecord] = ()) -> None:
+        # None of them loads: which one was meant must not depend on the order of installation.
+        owners = " and ".join(record.label for record in (*also, *records))
+        for record in records:
+            cause = f"this plugin name is claimed by {owners}; uninstall one"
+            self._refuse(replace(record, state=PluginState.DUPLICATE, cause=cause))
+
+    def _load(self, entry: EntryPoint, record: PluginRecord) -> None:
+        try:
+            plugin = entry.load()
+            checks.check_api(plugin)
+            self._register(plugin, record.name)
+        except checks.PLUGIN_FAULTS as error:
+            self._refuse(checks.failed(record, error), error)
+        else:
+            self._loaded[record.name] = record
+
+    def _register(self, plugin: object, name: str) -> None:
+        try:
+            self._manager.register(plugin, name)
+            self._manager.check_pending()  # until here a misspelt hook is accepted
+            for caller in self._manager.get_hookcallers(plugin) or ():
+                own = [implementation for implementation in caller.get_hookimpls() if implementation.plugin is plugin]
+                checks.check_implementations(caller.name, own)
+        except Exception:
+            self._manager.unregister(name=name)
+            raise
+
+    def _collect(
+        self, hook: Callable[..., Iterable[_T]], expected: type[_T], **arguments: Any
+    ) -> list[tuple[PluginRecord, _T]]:
+        caller: pluggy.HookCaller = getattr(self._manager.hook, hook.__name__)
+        implementations = {implementation.plugin_name: implementation for implementation in caller.get_hookimpls()}
+        found: list[tuple[PluginRecord, _T]] = []
+        for name, record in tuple(self._loaded.items()):
+            if name not in implementations:
+                continue
+            implementation = implementations[name]
+            try:
+                result = implementation.function(*(arguments[argument] for argument in implementation.argnames))
+                found.extend((record, item) for item in checks.checked_items(result, expected))
+            except checks.PLUGIN_FAULTS as error:
+                self._drop(checks.failed(record, error, hook.__name__), error)
+        return found
+
+    def _drop(self, record: PluginRecord, error: BaseException) -> None:
+        del self._loaded[record.name]
+        self._manager.unregister(name=record.name)
+        self._refuse(record, error)
+
+    def _refuse(self, record: PluginRecord, error: BaseException | None = None) -> None:
+        self._refused.append(record)
+        self._complain(f"{record}.", error)
+
+    def _report_unmatched(self) -> None:
+        installed = [record.name for record in self.records]
+        for variable, name in self._policy.unmatched(installed):
+            nearest = get_close_matches(name, installed, n=1)
+            meant = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            self._complain(f"{variable} names {name!r:.80}, and no plugin of that name is installed.{meant}")
+
+    def _complain(self, message: str, error: BaseException | None = None) -> None:
+        if self._policy.strict:
+            hint = "DATAMIND_PLUGINS_STRICT is set: mend it, uninstall it or name it in DATAMIND_PLUGINS_BLOCK."
+            raise PluginError(message, code="plugin_error.strict", hint=hint) from error
+        log.warning("%s", message)
