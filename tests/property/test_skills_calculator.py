@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded
 from datamind_skills.calculator import calculate
 from datamind_skills.exact import MAX_DIGITS, read_decimal, write_number
+from hypothesis import given
+from hypothesis import strategies as st
 
 Tree = tuple[str, Fraction | None]
 
@@ -104,7 +103,8 @@ def test_grouped_thousands_are_the_plain_number(number: int) -> None:
 
 _PIECES = st.sampled_from(
     [*"0123456789.,+-*/%^()[]eE ×÷²√π!'\"\\:;_", "**", "//", "sqrt(", "max(", "factorial(", "pi", "of", "lambda ", "__",
-     " if ", " else ", " for ", " in ", "1e9", "99999", "９", "\u00a0", "\x00", "\ud800", "await ", "True", "log(", "round("]
+     " if ", " else ", " for ", " in ", "1e9", "99999", "９", "\u00a0", "\x00", "\ud800", "await ", "True", "log(",
+     "round("]
 )  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
 import textwrap
 
 import pytest
-
 from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded
 from datamind_skills.calculator import calculate
 from datamind_skills.calculator_functions import FUNCTIONS
@@ -103,7 +103,8 @@ def test_what_passed_through_an_irrational_function_is_never_called_exact(expres
     [
         "9**9**9", "10**10**10", "9^9^9", "2**-10**9", "(1/2)**10**9", "1.0000001**10**9", "0.1**5000",
         "factorial(10**9)", "factorial(1e900)", "factorial(450)", "1e999999999", "1e-999999999", "9" * 999 + "9**2",
-        "exp(1000)", "sinh(1e5)", "sqrt(10**700 + 1)", "pi ** 10 ** 5", "1e308 * 10 * pi", "sum([10**999, 9 * 10**999])",
+        "exp(1000)", "sinh(1e5)", "sqrt(10**700 + 1)", "pi ** 10 ** 5", "1e308 * 10 * pi",
+        "sum([10**999, 9 * 10**999])",
         "lcm(10**600 + 1, 10**600 - 1)", "10**999 * 10", "factorial(400) ** 2", "round(1, 10**6)", "round(1, -10**500)",
         "factorial(449) * factorial(449) * factorial(449)", "(((((2**999)**999)**999)**999)**999)",
     ],
@@ -121,7 +122,8 @@ def test_results_up_to_the_bound_are_given_whole(value: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "1" * 1001, "(" * 51 + "1" + ")" * 51, "-" * 999 + "1", "**".join(["1"] * 330), "[" * 300, "abs(" * 60 + "1" + ")" * 60,
+        "1" * 1001, "(" * 51 + "1" + ")" * 51, "-" * 999 + "1", "**".join(["1"] * 330), "[" * 300,
+        "abs(" * 60 + "1" + ")" * 60,
         "round(" * 52 + "1.5" + ")" * 52, "+-" * 200 + "1", "2**-" * 200 + "1",
     ],
 )  # fmt: skip
@@ -230,14 +232,16 @@ def test_a7_calculator_frame_walk_reaches_nothing() -> None:
 
 def test_a7_calculator_never_calls_what_it_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
-    monkeypatch.setattr("builtins.open", lambda *a, **k: called.append("open"))
-    monkeypatch.setattr("builtins.eval", lambda *a, **k: called.append("eval"))
-    monkeypatch.setattr("builtins.exec", lambda *a, **k: called.append("exec"))
-    monkeypatch.setattr("builtins.__import__", lambda *a, **k: called.append("import"))
-    for expression in HOSTILE:
-        with pytest.raises(DataMindError):
-            calculate(expression)
-    monkeypatch.undo()
+    outcomes: list[object] = []
+    with monkeypatch.context() as patch:
+        for name in ("open", "eval", "exec", "compile", "print", "getattr", "__import__"):
+            patch.setattr(f"builtins.{name}", lambda *a, _name=name, **k: called.append(_name))
+        for expression in HOSTILE:
+            try:
+                outcomes.append(calculate(expression))
+            except DataMindError:
+                continue
+    assert outcomes == []
     assert called == []
 
 
@@ -249,9 +253,11 @@ def test_the_worst_expressions_within_the_bounds_end_in_bounded_memory() -> None
         calculate("1 + 1")
         resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
         worst = [
-            "+".join(f"1/{n}**99" for n in range(3, 100)), "+".join(["factorial(449)"] * 60), "*".join(["1e999/1e999"] * 80),
+            "+".join(f"1/{n}**99" for n in range(3, 100)), "+".join(["factorial(449)"] * 60),
+            "*".join(["1e999/1e999"] * 80),
             "lcm(" + ", ".join(str(n) for n in range(1, 250)) + ")", "gcd(" + ", ".join(["10**999"] * 100) + ")",
-            "median([" + ", ".join(["7**-999"] * 100) + "])", "%".join(["1e999"] * 150), "//".join(["1e999", "1e-999"] * 80),
+            "median([" + ", ".join(["7**-999"] * 100) + "])", "%".join(["1e999"] * 150),
+            "//".join(["1e999", "1e-999"] * 80),
             "log(2**999, 1.0000001)", "round(" * 40 + "1/7" + ", 900)" * 40, "max(" + ", ".join(["1e-999"] * 120) + ")",
         ]
         for expression in worst:
@@ -317,7 +323,7 @@ def test_mistakes_are_named(expression: str, says: str) -> None:
      "sum(1,200, 3,400)", "round(1,234)", "sqrt(1,225)", "log(1,024)", "max(1,000)", "sqrt(1,024.5)"],
 )  # fmt: skip
 def test_what_people_read_in_two_ways_is_refused(expression: str) -> None:
-    with pytest.raises(InputInvalid, match="two things|separate arguments or group"):
+    with pytest.raises(InputInvalid, match=r"two things|separate arguments or group"):
         calculate(expression)
 
 
@@ -335,9 +341,7 @@ def test_no_state_is_kept_between_calls() -> None:
     for expression in ("1/3", "9**9**9", "x", "2**0.5"):
         before = sum(1 for _ in gc.get_objects())
         for _ in range(200):
-            try:
+            with contextlib.suppress(DataMindError):
                 calculate(expression)
-            except DataMindError:
-                pass
         gc.collect()
         assert sum(1 for _ in gc.get_objects()) - before < 150
