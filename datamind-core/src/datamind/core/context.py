@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ class RequestContext:
         granted_paths: Files and folders the *user* named for this request, absolute.
         idempotency_key: The caller's key for the whole request, or empty.
         user_text: The user's own words in this request, the only text with origin ``user``.
+        progress: Called after each unit of a long write with ``(done, label)``; must not block.
+        ordinals: Numbers the write units of this request, so that a caller's key names each of them.
     """
 
     profile: str
@@ -30,6 +33,8 @@ class RequestContext:
     granted_paths: tuple[Path, ...] = ()
     idempotency_key: str = ""
     user_text: str = ""
+    progress: Callable[[int, str], None] | None = None
+    ordinals: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
     def with_role(self, role: Role) -> RequestContext:
         """The same request in the hands of the other agent."""
@@ -55,7 +60,7 @@ class ToolContext:
     """What a handler gets beside its arguments.
 
     Attributes:
-        side: The side of the services that the tool's effect allows: the read side, the write side, or None for a pure tool.
+        side: The side of the services that the tool's effect allows: read, write, or None for a pure tool.
         unit: Set for a write, None otherwise.
     """
 

@@ -111,7 +111,8 @@ class ToolSpec:
 
     Attributes:
         handler: Reads and pure tools return a ToolOutput. A write returns a SurfaceWriteResult, commits in one
-            engine transaction and derives every id from ``ctx.unit``, so that running it again changes nothing.
+            engine transaction and derives every id from ``ctx.unit``, so that running it again changes nothing; with
+            a ``plan`` it takes a unit's own arguments, a plain mapping, instead of the call's.
         effect: Access follows from it.
         validate: Turns JSON arguments into what the handler takes. Left out, ``input_schema`` is enforced as it stands.
         path_args: Arguments that hold paths, as dotted names.
@@ -180,6 +181,18 @@ class ToolSpec:
     def with_ledger(self, handler: Handler) -> ToolSpec:
         """The same tool with a handler that keeps receipts."""
         return replace(self, handler=handler, receipted=True)
+
+    async def planned(self, args: Any, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+        """The units of a call; without a ``plan`` the call itself, when it has JSON arguments."""
+        if self.plan is None:
+            yield PlannedWrite(args.model_dump(mode="json") if isinstance(args, BaseModel) else dict(args))
+            return
+        async for unit in self.plan(args, ctx):
+            yield unit
+
+    def unit_arguments(self, args: Mapping[str, Any]) -> Any:
+        """What the handler of a write takes for one unit."""
+        return args if self.plan is not None else self.parse(args)
 
 
 def _model_validator(model: type[BaseModel]) -> Validate:

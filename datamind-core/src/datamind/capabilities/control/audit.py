@@ -1,0 +1,85 @@
+"""The audit chain: appended in the transaction of what it records."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from datamind.core.logging import redactor
+from datamind.core.record import now
+
+GENESIS = "0" * 64
+_KEY_BYTES = 32
+
+
+class AuditChain:
+    """Appends records of one profile. Each holds the hash of the one before and a MAC of a key kept elsewhere."""
+
+    def __init__(self, key_folder: Path) -> None:
+        self._key_folder = key_folder
+        self._key: bytes | None = None
+
+    def append(
+        self, connection: sqlite3.Connection, kind: str, *, trace_id: str, receipt_id: str = "", **fields: Any
+    ) -> int:
+        """Add one record in the open transaction; returns its sequence number.
+
+        Raises:
+            OSError: The key cannot be read or made; the caller's write must then not happen.
+        """
+        last = connection.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+        seq, prev = (last["seq"] + 1, last["hash"]) if last else (1, GENESIS)
+        at = now().isoformat()
+        body = canonical_json(redactor.value({"kind": kind, **fields}))
+        hashed = record_hash(seq, at, trace_id, receipt_id, body, prev)
+        mac = hmac.new(self._load_key(connection), hashed.encode(), hashlib.sha256).hexdigest()
+        connection.execute(
+            "INSERT INTO audit (seq, at, trace_id, receipt_id, body, prev, hash, mac, epoch)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            (seq, at, trace_id, receipt_id, body, prev, hashed, mac),
+        )
+        return seq
+
+    def _load_key(self, connection: sqlite3.Connection) -> bytes:
+        if self._key is None:
+            name = connection.execute("SELECT value FROM meta WHERE key = 'profile_uid'").fetchone()["value"]
+            self._key = _read_or_make_key(self._key_folder / f"{name}.key")
+        return self._key
+
+
+def record_hash(seq: int, at: str, trace_id: str, receipt_id: str, body: str, prev: str) -> str:
+    """SHA-256 over the canonical JSON of a record and the hash of the record before it."""
+    return hashlib.sha256(canonical_json([seq, at, trace_id, receipt_id, body, prev]).encode()).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values have equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _read_or_make_key(path: Path) -> bytes:
+    if not path.exists():
+        _make_key(path)
+    key = path.read_bytes()
+    if len(key) != _KEY_BYTES:
+        raise OSError(f"the audit key {path} is damaged")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(os.urandom(_KEY_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    # A link appears whole or not at all, and never over another process's key.
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)
+    draft.unlink()

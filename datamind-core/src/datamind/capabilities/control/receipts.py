@@ -1,0 +1,41 @@
+"""Reading receipts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from datamind.capabilities.control.database import ControlDB
+from datamind.core.receipts import IngestReceipt
+
+
+class ReceiptLog:
+    """The receipts of one profile, newest first. Written by the ledger alone."""
+
+    def __init__(self, db: ControlDB) -> None:
+        self._db = db
+
+    async def latest(self, *, limit: int = 20, offset: int = 0, surface: str = "") -> Sequence[IngestReceipt]:
+        """A page, newest first."""
+        where, values = ("WHERE surface = ?", [surface]) if surface else ("", [])
+        query = f"SELECT body FROM receipts {where} ORDER BY seq DESC LIMIT ? OFFSET ?"  # noqa: S608 - constants only
+        return await self._db.read(lambda db: _receipts(db.execute(query, (*values, limit, offset))))
+
+    async def count(self) -> int:
+        """How many there are."""
+        return await self._db.read(lambda db: int(db.execute("SELECT count(*) FROM receipts").fetchone()[0]))
+
+    async def get(self, receipt_id: str) -> IngestReceipt | None:
+        """One receipt, or None."""
+        query = "SELECT body FROM receipts WHERE receipt_id = ?"
+        found = await self._db.read(lambda db: _receipts(db.execute(query, (receipt_id,))))
+        return found[0] if found else None
+
+    async def of_trace(self, trace_id: str) -> Sequence[IngestReceipt]:
+        """All receipts of one request, in the order they were written."""
+        query = "SELECT body FROM receipts WHERE trace_id = ? ORDER BY seq"
+        return await self._db.read(lambda db: _receipts(db.execute(query, (trace_id,))))
+
+
+def _receipts(rows: Iterable[sqlite3.Row]) -> list[IngestReceipt]:
+    return [IngestReceipt.model_validate_json(row["body"]) for row in rows]
