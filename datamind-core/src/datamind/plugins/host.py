@@ -61,9 +61,9 @@ class PluginHost:
 
     @property
     def records(self) -> tuple[PluginRecord, ...]:
-        """Every plugin found, core first, then by name and distribution."""
-        found = [*self._loaded.values(), *self._refused]
-        return tuple(sorted(found, key=lambda record: (record.name != CORE_PLUGIN, record.name, record.distribution)))
+        """Every plugin found, core first, then by name; of one name the loaded one first, then by distribution."""
+        found = [*self._loaded.values(), *sorted(self._refused, key=lambda record: record.distribution)]
+        return tuple(sorted(found, key=lambda record: (record.name != CORE_PLUGIN, record.name)))
 
     def providers(self) -> list[ProviderSpec]:
         """Every provider on offer. Two plugins may claim one pair of kind and name; the registry refuses that."""
@@ -124,10 +124,10 @@ class PluginHost:
 
     def _refuse_duplicates(self, records: list[PluginRecord], also: Iterable[PluginRecord] = ()) -> None:
         # None of them loads: which one was meant must not depend on the order of installation.
-        owners = " and ".join(record.label for record in (*also, *records))
-        for record in records:
-            cause = f"this plugin name is claimed by {owners}; uninstall one"
-            self._refuse(replace(record, state=PluginState.DUPLICATE, cause=cause))
+        owners = " and ".join([*(record.label for record in also), *sorted(record.label for record in records)])
+        cause = f"the name is claimed by {owners}; uninstall one"
+        self._refused.extend(replace(record, state=PluginState.DUPLICATE, cause=cause) for record in records)
+        self._complain(f"plugin {records[0].name!r} is not loaded: {cause}.")
 
     def _load(self, entry: EntryPoint, record: PluginRecord) -> None:
         try:
