@@ -68,8 +68,7 @@ def _vector(tokens: Sequence[str], text: str) -> bytes:
         row[place] += sign * math.sqrt(count)
     length = math.hypot(*row)
     if not length:  # no words at all, or words that cancel out
-        place, length = _slot(text)
-        row[place] = length
+        row[_slot(text)[0]] = length = 1.0
     return array("f", [value / length for value in row]).tobytes()
 
 

@@ -1,0 +1,199 @@
+"""The retrievers of core: by words, by vectors, and by both joined."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+
+from datamind.capabilities.text.fusion import reciprocal_rank_fusion
+from datamind.capabilities.text.language import detect_language
+from datamind.core.errors import DataMindError, PluginError, SurfaceUnavailable
+from datamind.core.protocols.kb import ChunkHit, KBFilter, KBQuery, LexicalIndex, VectorReader
+from datamind.core.protocols.models import EmbeddingProvider
+from datamind.plugins import ProviderKind
+
+if TYPE_CHECKING:
+    from datamind.plugins import ProviderContext
+
+log = logging.getLogger(__name__)
+
+MIN_CANDIDATES: Final = 50
+"""Hits asked of each side before fusion; with fewer, what is found by one side alone is decided by chance."""
+
+HYBRID_MEANING: Final = "reciprocal rank fusion of words and vectors (k=60)"
+
+
+@runtime_checkable
+class VectorSearch(Protocol):
+    """The reading half of a store's vectors: a reader that has it is searched by vectors too."""
+
+    async def search_vectors(
+        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
+    ) -> Sequence[ChunkHit]:
+        """Nearest chunks by cosine, best first, ties by chunk id."""
+        ...
+
+    async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
+        """Which of these chunks have no vector of the model."""
+        ...
+
+
+async def open_lexical(ctx: ProviderContext, options: Any) -> LexicalRetriever:
+    """By words: of the store's own index, or of the one that ``kb.lexical`` names."""
+    return LexicalRetriever(await _open_index(ctx))
+
+
+async def open_vector(ctx: ProviderContext, options: Any) -> VectorRetriever:
+    """By vectors; by words as long as there is no embedding."""
+    return VectorRetriever(LexicalRetriever(await _open_index(ctx)), await _open_vectors(ctx))
+
+
+async def open_hybrid(ctx: ProviderContext, options: Any) -> HybridRetriever:
+    """By both; by words as long as there is no embedding."""
+    return HybridRetriever(LexicalRetriever(await _open_index(ctx)), await _open_vectors(ctx))
+
+
+class LexicalRetriever:
+    """By words alone."""
+
+    def __init__(self, index: LexicalIndex | None = None) -> None:
+        self._index = index
+
+    async def search(self, query: KBQuery, reader: VectorReader) -> Sequence[ChunkHit]:
+        """What the index finds, with its own ``score_meaning``."""
+        return await (self._index.search(query) if self._index else reader.search_words(query))
+
+    async def retrieve(self, query: KBQuery, reader: VectorReader) -> Sequence[ChunkHit]:
+        """See Retriever."""
+        return _words_only(await self.search(query, reader), query.limit)
+
+
+@dataclass(frozen=True)
+class VectorFindings:
+    """What the vectors say to one query, or why they say nothing.
+
+    Attributes:
+        unembedded: Those of the candidates that the vectors cannot speak of.
+        silent: Empty, or the reason why there are no hits.
+    """
+
+    hits: Sequence[ChunkHit] = ()
+    unembedded: Set[str] = frozenset()
+    silent: str = ""
+
+
+class QueryVectors:
+    """The embedding, or the reason why there is none.
+
+    A model that was not trained for a language has vectors for it all the same, and they are noise: joined with
+    words they make a good ranking worse. Its say is limited to the languages of its description.
+    """
+
+    def __init__(self, embedding: EmbeddingProvider | None, reason: str = "no embedding") -> None:
+        self._embedding = embedding
+        self._reason = reason
+
+    async def search(self, query: KBQuery, reader: VectorReader, candidates: Sequence[ChunkHit] = ()) -> VectorFindings:
+        """Nearest chunks, best first; never raises for an embedding that fails."""
+        if self._embedding is None:
+            return VectorFindings(silent=self._reason)
+        if not isinstance(reader, VectorSearch):
+            return VectorFindings(silent="the store keeps no vectors")
+        if not self._knows(detect_language(query.text)):
+            return VectorFindings(silent="the embedding does not know the language of the query")
+        try:
+            vector = await self._embedding.embed_query(query.text)
+        except DataMindError as error:
+            log.warning("the query was not embedded: %s", error)
+            return VectorFindings(silent=f"the embedding failed: {error.code}")
+        return await self._nearest(vector, query, reader, candidates)
+
+    async def _nearest(
+        self, vector: bytes, query: KBQuery, reader: VectorSearch, candidates: Sequence[ChunkHit]
+    ) -> VectorFindings:
+        assert self._embedding is not None
+        model_id = self._embedding.description.model_id
+        found = await reader.search_vectors(model_id, vector, query.limit, query.where)
+        hits = [hit for hit in found if self._knows(hit.document.language)]
+        if not hits:
+            return VectorFindings(silent="no chunk that matches has a vector")
+        asked = [hit.chunk.chunk_id for hit in candidates]
+        unembedded = await reader.unembedded(model_id, asked) if asked else frozenset()
+        foreign = {hit.chunk.chunk_id for hit in candidates if not self._knows(hit.document.language)}
+        return VectorFindings(hits, unembedded | foreign)
+
+    def _knows(self, language: str) -> bool:
+        known = self._embedding.description.languages if self._embedding else ()
+        return not known or not language or language.partition("-")[0] in known
+
+
+class VectorRetriever:
+    """By vectors alone, where there are any."""
+
+    def __init__(self, words: LexicalRetriever, vectors: QueryVectors) -> None:
+        self._words = words
+        self._vectors = vectors
+
+    async def retrieve(self, query: KBQuery, reader: VectorReader) -> Sequence[ChunkHit]:
+        """See Retriever."""
+        found = await self._vectors.search(query, reader)
+        if found.silent:
+            return _words_only(await self._words.search(query, reader), query.limit, found.silent)
+        return found.hits[: query.limit]
+
+
+class HybridRetriever:
+    """Words and vectors joined by reciprocal rank fusion; a chunk without a vector is ranked by its words twice."""
+
+    def __init__(self, words: LexicalRetriever, vectors: QueryVectors) -> None:
+        self._words = words
+        self._vectors = vectors
+
+    async def retrieve(self, query: KBQuery, reader: VectorReader) -> Sequence[ChunkHit]:
+        """See Retriever."""
+        wide = query.model_copy(update={"limit": max(MIN_CANDIDATES, 2 * query.limit)})
+        words = await self._words.search(wide, reader)
+        vectors = await self._vectors.search(wide, reader, words)
+        if vectors.silent:
+            return _words_only(words, query.limit, vectors.silent)
+        hits = _of_one_version([*words, *vectors.hits])
+        rankings = [
+            [hit.chunk.chunk_id for hit in side if hit.chunk.chunk_id in hits] for side in (words, vectors.hits)
+        ]
+        fused = reciprocal_rank_fusion(rankings, unembedded=vectors.unembedded)
+        return [_scored(hits[chunk_id], score, HYBRID_MEANING) for chunk_id, score in fused[: query.limit]]
+
+
+def _of_one_version(hits: Iterable[ChunkHit]) -> dict[str, ChunkHit]:
+    """By chunk id, of each document only the version that was read last: it may be replaced between two searches."""
+    found = list(hits)
+    latest = {hit.document.document_id: hit.document.source.source_id for hit in found}
+    return {
+        hit.chunk.chunk_id: hit for hit in found if hit.document.source.source_id == latest[hit.document.document_id]
+    }
+
+
+def _words_only(hits: Sequence[ChunkHit], limit: int, reason: str = "") -> list[ChunkHit]:
+    why = f"words only: {reason}" if reason else "words only"
+    return [_scored(hit, hit.score, f"{hit.score_meaning} ({why})") for hit in hits[:limit]]
+
+
+def _scored(hit: ChunkHit, score: float, meaning: str) -> ChunkHit:
+    return hit.model_copy(update={"score": score, "score_meaning": meaning})
+
+
+async def _open_index(ctx: ProviderContext) -> LexicalIndex | None:
+    if ctx.settings.kb.lexical == "store":
+        return None
+    index: LexicalIndex = await ctx.open(ProviderKind.KB_LEXICAL_INDEX)
+    return index
+
+
+async def _open_vectors(ctx: ProviderContext) -> QueryVectors:
+    try:
+        return QueryVectors(await ctx.open(ProviderKind.EMBEDDING))
+    except (SurfaceUnavailable, PluginError) as error:
+        log.info("search goes by words alone: %s", error)
+        return QueryVectors(None)
