@@ -19,8 +19,6 @@ MAX_DIGITS: Final = 1000
 
 MAX_BITS: Final = math.ceil(MAX_DIGITS * math.log2(10))
 _TOO_LARGE = 10**MAX_DIGITS
-_MAX_DECIMALS = 50
-_ROUNDED_DIGITS = 30
 _MAX_FRACTION_CHARS = 100
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 
@@ -84,16 +82,16 @@ def read_decimal(text: str) -> Fraction:
     return value * Fraction(10) ** power
 
 
-def write_number(value: Number) -> NumberText:
-    """Plain decimal text: exact up to 50 digits, else rounded to 30 digits (15 for a float)."""
+def write_number(value: Number, *, exact_digits: int = 50, rounded_digits: int = 30) -> NumberText:
+    """Plain decimal text: exact up to ``exact_digits``, else rounded (to 15 digits for a float)."""
     if isinstance(value, float):
         return NumberText(f"{value + 0.0:.15g}", exact=False)
     if value.denominator == 1:
         return NumberText(str(value.numerator), exact=True)
-    context = Context(prec=_MAX_DECIMALS)
+    context = Context(prec=exact_digits)
     quotient = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     if not context.flags[Inexact]:
-        return NumberText(f"{quotient:f}" if quotient.adjusted() > -_MAX_DECIMALS else str(quotient), exact=True)
+        return NumberText(f"{quotient:f}" if quotient.adjusted() > -exact_digits else str(quotient), exact=True)
     fraction = str(value)
-    rounded = str(Context(prec=_ROUNDED_DIGITS).plus(quotient))
+    rounded = str(Context(prec=rounded_digits).plus(quotient))
     return NumberText(rounded, exact=False, fraction=fraction if len(fraction) <= _MAX_FRACTION_CHARS else None)
