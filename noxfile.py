@@ -117,17 +117,18 @@ def packaging(session: nox.Session) -> None:
         session.run(PYTHON, "-m", "build", "--no-isolation", "--outdir", str(DIST), member, external=True, silent=True)
     wheels = DIST / "wheels.txt"
     wheels.write_text("".join(f"{wheel_requirement(member)}\n" for member in MEMBERS), encoding="utf-8")
-    session.install("-c", str(wheels), "-c", str(CONSTRAINTS), "datamind-cli[default]", *MEMBERS)
+    everything = wheel_requirement("datamind-cli", "[default]")  # older pips find no wheel for a name with an extra
+    session.install("-c", str(wheels), "-c", str(CONSTRAINTS), everything, *MEMBERS)
     session.run("python", "-m", "pip", "check")
     session.chdir(session.create_tmp())
     session.run("datamind", "--version")
     session.run("datamind", "demo")
 
 
-def wheel_requirement(member: str) -> str:
+def wheel_requirement(member: str, extra: str = "") -> str:
     """Pin a member to the wheel just built, so that no index can offer another under its name."""
     (wheel,) = DIST.glob(f"{member.replace('-', '_')}-*.whl")
-    return f"{member} @ {wheel.as_uri()}"
+    return f"{member}{extra} @ {wheel.as_uri()}"
 
 
 @nox.session(requires=["dev"])
