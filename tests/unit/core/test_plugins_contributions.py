@@ -38,7 +38,9 @@ def test_other_names_are_refused(name):
             make()
 
 
-@pytest.mark.parametrize("target", ["", "acme", "acme:", ":x", "acme:x.y", "acme.:x", "a b:c", "acme:x\n", open, None])
+@pytest.mark.parametrize(
+    "target", ["", "acme", "acme:", ":x", "acme:x.y", "acme.:x", "a b:c", "acme:x\n", "aé:x", open]
+)
 def test_what_is_no_place_of_an_object_is_refused(target):
     for make in (
         lambda: provider(factory=target),

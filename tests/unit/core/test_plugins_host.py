@@ -95,6 +95,8 @@ def test_a_good_plugin_is_recorded_and_its_providers_know_where_they_came_from(s
         ("raise RuntimeError('two\\n lines \\x1b[31mred')", "RuntimeError: two lines [31mred"),
         (plugin_source("def datamind_register_provider():\n    return []"), "unknown hook"),
         (plugin_source("async def datamind_register_commands():\n    return []"), "is asynchronous"),
+        (plugin_source("async def datamind_register_commands():\n    yield"), "is asynchronous"),
+        ("PLUGIN_API = (1, 0)\ndef datamind_register_commands():\n    return []", "is not marked with @hookimpl"),
         (plugin_source("def datamind_register_tools(service):\n    return []"), "service"),
         (plugin_source("def datamind_register_tools(services=None):\n    return []"), "a default for 'services'"),
         (
@@ -134,7 +136,7 @@ def test_b26_a_plugin_that_does_not_load_is_failed_and_the_others_work(site, bui
     ("api", "cause"),
     [
         ("(2, 0)", "written for plugin API (2, 0); this datamind-core has plugin API (1, 0); upgrade datamind-core"),
-        ("(0, 9)", "upgrade the plugin"),
+        ("(0, 0)", "upgrade the plugin"),
         ("(1, 1)", "upgrade datamind-core"),
         (None, "declares no PLUGIN_API"),
         ("'1.0'", "is not a tuple (major, minor)"),
@@ -232,7 +234,7 @@ def test_hooks_get_the_arguments_they_ask_for_and_results_come_in_their_order():
 
     def tool_hooks(settings, services):
         seen["tool_hooks"] = (settings, services)
-        return [ToolHookSpec("late", 90, TARGET), ToolHookSpec("early", 10, TARGET)]
+        return [ToolHookSpec("a", 90, TARGET), ToolHookSpec("z", 10, TARGET), ToolHookSpec("y", 10, TARGET)]
 
     def sections(role):
         seen["role"] = role
@@ -242,7 +244,7 @@ def test_hooks_get_the_arguments_they_ask_for_and_results_come_in_their_order():
         z={"datamind_prompt_sections": hookimpl(lambda: [PromptSection("First", 1, "z")])},
         a={"datamind_register_tool_hooks": hookimpl(tool_hooks), "datamind_prompt_sections": hookimpl(sections)},
     )
-    assert [spec.name for spec in host.tool_hooks("settings", "services")] == ["early", "late"]
+    assert [spec.name for spec in host.tool_hooks("settings", "services")] == ["y", "z", "a"]
     assert [section.title for section in host.prompt_sections(Role.STORE, "services")] == ["First", "A", "B"]
     assert seen == {"tool_hooks": ("settings", "services"), "role": Role.STORE}
     assert {spec.origin.name for spec in host.tool_hooks("settings", "services")} == {"a"}
@@ -383,6 +385,16 @@ def test_b26_a_distribution_with_a_malformed_file_does_not_hide_the_others(tmp_p
     assert [entry.name for entry in entries] == ["acme-good"]
     assert (bad.name, bad.state) == ("acme-bad", PluginState.FAILED)
     assert "entry_points.txt is unreadable" in bad.cause
+
+
+def test_an_unreadable_distribution_is_a_row_and_can_be_blocked(tmp_path, monkeypatch, caplog):
+    write_distribution(tmp_path, "acme-bad", "", entry_points={})
+    (tmp_path / "acme_bad-1.0.dist-info" / "entry_points.txt").write_text("[datamind]\nno equals sign\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert states(PluginHost(environ={})) == {"core": "ok", "acme-bad": "failed"}
+    assert len(caplog.records) == 1
+    strict = {"DATAMIND_PLUGINS_STRICT": "1", "DATAMIND_PLUGINS_BLOCK": "acme-bad"}
+    assert states(PluginHost(environ=strict)) == {"core": "ok", "acme-bad": "blocked"}
 
 
 def test_a_distribution_without_metadata_still_has_its_row(tmp_path):

@@ -9,8 +9,8 @@ from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from datamind.core.errors import PluginError
+from datamind.plugins import specs
 from datamind.plugins.records import PluginRecord, PluginState
-from datamind.plugins.specs import PLUGIN_API
 
 if TYPE_CHECKING:
     from pluggy import HookImpl
@@ -37,15 +37,23 @@ class IncompatiblePlugin(Exception):
 def check_api(plugin: object) -> None:
     """Raises: IncompatiblePlugin: ``PLUGIN_API`` is missing, malformed, of another major or of a newer minor."""
     declared = getattr(plugin, "PLUGIN_API", None)
-    ours = f"this datamind-core has plugin API {PLUGIN_API}"
+    ours = f"this datamind-core has plugin API {specs.PLUGIN_API}"
     if declared is None:
         raise IncompatiblePlugin(f"it declares no PLUGIN_API; {ours}")
     if not isinstance(declared, tuple) or [type(part) for part in declared] != [int, int]:
         raise IncompatiblePlugin(f"its PLUGIN_API {declared!r:.60} is not a tuple (major, minor); {ours}")
     major, minor = declared
-    if major != PLUGIN_API[0] or minor > PLUGIN_API[1]:
-        side = "datamind-core" if (major, minor) > PLUGIN_API else "the plugin"
+    if major != specs.PLUGIN_API[0] or minor > specs.PLUGIN_API[1]:
+        side = "datamind-core" if (major, minor) > specs.PLUGIN_API else "the plugin"
         raise IncompatiblePlugin(f"it was written for plugin API {declared}; {ours}; upgrade {side}")
+
+
+def check_markers(plugin: object, implemented: Iterable[str]) -> None:
+    """Raises: TypeError: a function has the name of a hook and is not marked, so it would never be called."""
+    hooks = [name for name in vars(specs) if name.startswith(f"{specs.HOOK_PREFIX}_")]
+    for name in hooks:
+        if hasattr(plugin, name) and name not in implemented:
+            raise TypeError(f"{name} is not marked with @hookimpl")
 
 
 def check_implementations(hook: str, implementations: Sequence[HookImpl]) -> None:

@@ -54,9 +54,10 @@ class PluginHost:
         self._loaded: dict[str, PluginRecord] = {}
         self._refused: list[PluginRecord] = []
         found, unreadable = installed_entry_points() if entry_points is None else (list(entry_points), [])
-        for record in unreadable:
-            self._refuse(record)
         self._load_all(found)
+        for record in unreadable:
+            if not self._is_blocked([record]):
+                self._refuse(record)
         self._report_unmatched()
 
     @property
@@ -115,12 +116,18 @@ class PluginHost:
             records = [record for _, record in claims[name]]
             if name == CORE_PLUGIN:
                 self._refuse_duplicates(records, also=[core[1]])
-            elif cause := self._policy.refusal(name):
-                self._refused.extend(replace(record, state=PluginState.BLOCKED, cause=cause) for record in records)
+            elif self._is_blocked(records):
+                continue
             elif len(records) > 1:
                 self._refuse_duplicates(records)
             else:
                 self._load(*claims[name][0])
+
+    def _is_blocked(self, records: list[PluginRecord]) -> bool:
+        cause = self._policy.refusal(records[0].name)
+        if cause:
+            self._refused.extend(replace(record, state=PluginState.BLOCKED, cause=cause) for record in records)
+        return bool(cause)
 
     def _refuse_duplicates(self, records: list[PluginRecord], also: Iterable[PluginRecord] = ()) -> None:
         # None of them loads: which one was meant must not depend on the order of installation.
@@ -143,7 +150,9 @@ class PluginHost:
         try:
             self._manager.register(plugin, name)
             self._manager.check_pending()  # until here a misspelt hook is accepted
-            for caller in self._manager.get_hookcallers(plugin) or ():
+            callers = self._manager.get_hookcallers(plugin) or []
+            checks.check_markers(plugin, [caller.name for caller in callers])
+            for caller in callers:
                 own = [implementation for implementation in caller.get_hookimpls() if implementation.plugin is plugin]
                 checks.check_implementations(caller.name, own)
         except Exception:
@@ -164,13 +173,9 @@ class PluginHost:
                 result = implementation.function(*(arguments[argument] for argument in implementation.argnames))
                 found.extend((record, item) for item in checks.checked_items(result, expected))
             except checks.PLUGIN_FAULTS as error:
-                self._drop(checks.failed(record, error, hook.__name__), error)
+                del self._loaded[name]
+                self._refuse(checks.failed(record, error, hook.__name__), error)
         return found
-
-    def _drop(self, record: PluginRecord, error: BaseException) -> None:
-        del self._loaded[record.name]
-        self._manager.unregister(name=record.name)
-        self._refuse(record, error)
 
     def _refuse(self, record: PluginRecord, error: BaseException | None = None) -> None:
         self._refused.append(record)
