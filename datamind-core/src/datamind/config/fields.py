@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
@@ -14,10 +15,12 @@ from datamind.config.paths import absolute
 from datamind.config.profile import PROFILE_NAME_RULE, usable_base_dir
 from datamind.core.types import is_profile_name
 
+_SIZE: Final = re.compile(r"\s*\d+(\.\d+)?\s*[A-Za-z]*\s*")
+
 
 def _size_input(value: object) -> object:
-    # pydantic overflows on infinity and on numbers of hundreds of digits.
-    if isinstance(value, bool) or not isinstance(value, int | str) or len(str(value)[:33]) > 32:
+    # pydantic reads the beginning of "1,000,000" as 1 byte, and true as 1.
+    if isinstance(value, bool) or (isinstance(value, str) and not _SIZE.fullmatch(value)):
         raise ValueError("must be a number of bytes or a size such as 2GiB")
     return value
 

@@ -178,7 +178,7 @@ def _read_dotenv(path: Path) -> dict[str, str | None]:
     from dotenv import dotenv_values
 
     # No interpolation: a key may hold a dollar sign.
-    return dotenv_values(path, interpolate=False, encoding="utf-8-sig")
+    return dotenv_values(path, interpolate=False)
 
 
 def _explicit(section: Section) -> dict[str, Any]:
