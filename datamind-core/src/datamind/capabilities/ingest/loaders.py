@@ -1,0 +1,159 @@
+"""Loaders of core (plain text and Markdown), and what a file is from its name and first bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from datamind.capabilities.ingest.decoding import decode_text
+from datamind.core.errors import LimitExceeded, SourceUnreadable
+from datamind.core.protocols.ingest import LoadedDocument, LoadLimits
+
+if TYPE_CHECKING:
+    from datamind.plugins import ProviderContext
+
+PLAIN: Final = "text/plain"
+MARKDOWN: Final = "text/markdown"
+UNKNOWN: Final = "application/octet-stream"
+
+_SIGNATURES: Final = (
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PAR1\x15", "application/vnd.apache.parquet"),
+    (b"SQLite format 3\0", "application/vnd.sqlite3"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (b"\x7fELF", "application/x-executable"),
+)
+_CONTAINERS: Final = frozenset({"application/zip", "application/x-ole-storage"})
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument"
+_EXTENSIONS: Final = {
+    **dict.fromkeys((".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex", ".srt"), PLAIN),
+    **dict.fromkeys((".md", ".markdown", ".mdx"), MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "text/html"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "application/x-ndjson"),
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".parquet": "application/vnd.apache.parquet",
+    ".pdf": "application/pdf",
+    ".docx": f"{_OFFICE}.wordprocessingml.document",
+    ".pptx": f"{_OFFICE}.presentationml.presentation",
+    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    ".doc": "application/msword",
+    ".xls": "application/vnd.ms-excel",
+    ".ppt": "application/vnd.ms-powerpoint",
+    ".epub": "application/epub+zip",
+    ".eml": "message/rfc822",
+    ".ttl": "text/turtle",
+    ".nt": "application/n-triples",
+    ".nq": "application/n-quads",
+    ".trig": "application/trig",
+    ".jsonld": "application/ld+json",
+    ".rdf": "application/rdf+xml",
+    ".owl": "application/rdf+xml",
+    ".xml": "application/xml",
+}
+
+_MAX_TITLE_CHARS: Final = 200
+_TITLE_SEARCH_CHARS: Final = 64 * 1024
+_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
+_ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+_NO_PARAGRAPH: Final = re.compile(r"\s*$|\s{0,3}(?:[-+*>|]|\d+[.)])(?:\s|$)| {4}|\t")
+
+
+def guess_media_type(name: str, head: bytes) -> str:
+    """Media type of a file from its name and its first bytes (a few hundred are enough).
+
+    A signature decides before the name, except for containers, where the name says what is inside. Text
+    without a known extension is ``text/plain``; what is neither is ``application/octet-stream``.
+    """
+    signed = next((media_type for signature, media_type in _SIGNATURES if head.startswith(signature)), "")
+    named = _EXTENSIONS.get(PurePath(name).suffix.lower(), "")
+    if signed and not (named and signed in _CONTAINERS):
+        return signed
+    return named or (PLAIN if _reads_as_text(head) else UNKNOWN)
+
+
+def _reads_as_text(head: bytes) -> bool:
+    # The head may end inside a character of up to four bytes; nobody's text depends on its last three.
+    for cut in range(min(4, len(head)) or 1):
+        try:
+            decode_text(head[: len(head) - cut])
+        except SourceUnreadable:
+            continue
+        return True
+    return False
+
+
+async def open_text_loader(ctx: ProviderContext, options: Any) -> TextLoader:
+    """Nothing to open."""
+    return TextLoader()
+
+
+class TextLoader:
+    """Plain text and Markdown, unchanged but for the encoding: spans are of the text as it was written."""
+
+    media_types = (PLAIN, MARKDOWN)
+
+    async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
+        """The decoded text; the title of Markdown is its first heading.
+
+        Raises:
+            SourceUnreadable: The bytes are another format, binary or in an encoding that is not known.
+            LimitExceeded: More bytes or characters than the limits allow.
+        """
+        if len(content) > limits.max_bytes:
+            raise LimitExceeded(f"{len(content)} bytes are more than the limit of {limits.max_bytes}")
+        _refuse_other_formats(content, media_type)
+        text, encoding = await anyio.to_thread.run_sync(decode_text, content)
+        if len(text) > limits.max_characters:
+            raise LimitExceeded(f"{len(text)} characters are more than the limit of {limits.max_characters}")
+        title = first_heading(text) if media_type == MARKDOWN else ""
+        return LoadedDocument(text=text, title=title, media_type=media_type, encoding=encoding)
+
+
+def _refuse_other_formats(content: bytes, media_type: str) -> None:
+    found = next((other for signature, other in _SIGNATURES if content.startswith(signature)), "")
+    if found:
+        raise SourceUnreadable(
+            f"the bytes are {found}, not {media_type}.",
+            code="source_unreadable.binary",
+            hint="Give the file its own extension.",
+        )
+
+
+def first_heading(markdown: str) -> str:
+    """Text of the first heading of Markdown, at most 200 characters; empty if there is none near the start."""
+    lines = re.split(r"\r\n|\n|\r", markdown[:_TITLE_SEARCH_CHARS])
+    fence = ""
+    for line, after in zip(_without_front_matter(lines), [*_without_front_matter(lines)[1:], ""], strict=True):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := _heading(line, after)):
+            return heading[:_MAX_TITLE_CHARS].strip()
+    return ""
+
+
+def _heading(line: str, after: str) -> str:
+    atx = _ATX.fullmatch(line)
+    if atx:
+        return atx[1]
+    is_underlined = _UNDERLINE.fullmatch(after) and not _NO_PARAGRAPH.match(line)
+    return line.strip() if is_underlined else ""
+
+
+def _without_front_matter(lines: list[str]) -> list[str]:
+    if not lines or lines[0].rstrip() != "---":
+        return lines
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    return lines[end + 1 :] if end else lines
