@@ -6,17 +6,18 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from datamind.core.arguments import read_arguments
 from datamind.core.context import RequestContext, ToolContext
-from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError
+from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError, ToolFailed
 from datamind.core.hooks import Allow, AskUser, Deny, HookChain, PendingCall, Verdict
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome, bounded, outcome_of_error
 from datamind.core.protocols.agent import ApprovalRequest, Approver
 from datamind.core.receipts import SurfaceWriteResult
-from datamind.core.tools import ToolOutput, ToolRegistry, ToolSpec, assert_access
+from datamind.core.tools import ToolOutput, ToolRegistry, ToolSpec, assert_access, paths_of
 from datamind.core.types import ToolEffect
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ async def _decided(verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: 
             return outcome_of_error(call.id, call.name, AccessDenied(reason, code=code), denied=True)
         case AskUser() as ask:
             refused = await _asked(ask, verdict, call, ctx, gate)
-            return refused or await _run(verdict.call, ctx, gate)
+            return refused or await _run(verdict.call, _granting(verdict.call, ctx), gate)
         case Allow():
             return await _run(verdict.call, ctx, gate)
 
@@ -148,10 +149,10 @@ async def _run(call: PendingCall, ctx: RequestContext, gate: Gate) -> ToolOutcom
     except Exception as error:
         # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
         log.exception("%s failed", spec.name)
-        unexpected = DataMindError(f"{spec.name} failed ({type(error).__name__})", code="tool_failed")
+        unexpected = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
         return replace(outcome_of_error(call.call_id, spec.name, unexpected), surface=spec.surface, args=call.args)
     if isinstance(output, SurfaceWriteResult):
-        unexpected = DataMindError(f"{spec.name} returned a write without a receipt", code="tool_failed")
+        unexpected = ToolFailed(f"{spec.name} returned a write without a receipt")
         return outcome_of_error(call.call_id, spec.name, unexpected)
     return _outcome(call, output)
 

@@ -21,10 +21,11 @@
      │    ├── ModelStreamError          a stream ended or was malformed before its stop event
      │    ├── ModelOverloaded           429, 503, 529 or a timeout; worth a retry or a fallback
      │    └── ModelRefused              authentication, quota or a request the model rejects
+     ├── ToolFailed                     a tool's own code failed in a way nobody foresaw
      ├── AnswerInvalid                  a final answer that does not meet the caller's schema
      └── BudgetExceeded                 a run limit; carries which one
 
-Each class has a stable ``code``; a raise may narrow it (``path.symlink`` under ``path_denied``) but never
+Each class has a stable ``code``; a raise may narrow it (``path_denied.link`` under ``path_denied``) but never
 changes its first part. ``datamind explain CODE`` prints the page of a code.
 """
 
@@ -165,6 +166,12 @@ class ModelRefused(ModelError):
     default_code = "model_refused"
 
 
+class ToolFailed(DataMindError):
+    """A tool's own code failed in a way nobody foresaw; the log has the rest."""
+
+    default_code = "tool_failed"
+
+
 class AnswerInvalid(DataMindError):
     """A final answer does not meet the schema the caller asked for."""
 
@@ -175,7 +182,7 @@ class BudgetExceeded(DataMindError):
     """A run limit was reached.
 
     Attributes:
-        limit: Which one: ``max_turns``, ``max_tool_calls``, ``wall_clock``, ``max_input_tokens``, ``max_output_tokens`` or ``max_cost``.
+        limit: Which one, by the name of its setting without the unit, such as ``max_turns`` or ``wall_clock``.
     """
 
     default_code = "budget_exceeded"

@@ -27,7 +27,7 @@ class TableLocator(Record):
     """Cells of a table and the statement that read them.
 
     Attributes:
-        data_versions: Version of each table when the statement ran, so that ``verify`` can tell ``changed`` from ``stale``.
+        data_versions: Version of each table when the statement ran.
     """
 
     type: Literal["table"] = "table"

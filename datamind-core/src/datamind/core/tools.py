@@ -255,3 +255,14 @@ class ToolRegistry(Mapping[str, ToolSpec]):
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """What a model is told, in a stable order."""
         return tuple(self._tools[name].definition() for name in sorted(self._tools))
+
+
+def paths_of(args: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    """The values of the declared path arguments; a list counts as its items."""
+    for name in names:
+        value: Any = args
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                yield str(item)

@@ -35,7 +35,8 @@ class AnswerLog:
 
         def work(db: sqlite3.Connection) -> None:
             db.execute(
-                "INSERT OR REPLACE INTO answers (trace_id, session, question, answered_at, body) VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO answers (trace_id, session, question, answered_at, body)"
+                " VALUES (?, ?, ?, ?, ?)",
                 (result.trace_id, session, question, now().isoformat(), body),
             )
             for number, item in enumerate(result.evidence, 1):

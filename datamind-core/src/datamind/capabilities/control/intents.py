@@ -186,6 +186,38 @@ class IntentLog:
         await self._db.write(commit)
         return receipt
 
+    async def refuse(
+        self, spec: ToolSpec, result: SurfaceWriteResult, ctx: RequestContext, call_id: str, key: str
+    ) -> IngestReceipt:
+        """Put a unit that could not be planned on record; there is nothing to redo, so no intent."""
+        instant = now()
+        receipt = IngestReceipt(
+            receipt_id=new_receipt_id(self._profile),
+            idempotency_key=key,
+            trace_id=ctx.trace_id,
+            tool=spec.name,
+            source=None,
+            started_at=instant,
+            completed_at=instant,
+            result=result,
+        )
+
+        def record(db: sqlite3.Connection) -> None:
+            insert_receipt(db, receipt, derived_id("unit", self._profile, key))
+            self._audit.append(
+                db,
+                "refused",
+                trace_id=ctx.trace_id,
+                receipt_id=receipt.receipt_id,
+                tool=spec.name,
+                session=ctx.session,
+                call_id=call_id,
+                code=result.error.code if result.error else "",
+            )
+
+        await self._db.write(record)
+        return receipt
+
     async def open_intents(self) -> Sequence[Intent]:
         """Intents whose owner is gone, oldest first, now owned by this process."""
         return await self._db.write(self._adopt)

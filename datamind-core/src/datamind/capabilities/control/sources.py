@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import anyio.to_thread
+
 from datamind.capabilities.control.contents import ContentStore
 from datamind.capabilities.control.database import ControlDB
 from datamind.core.record import now
@@ -49,15 +51,18 @@ class SourceLog:
         surface: DataSurface,
         document_id: str,
         source: SourceRef,
-        content_hash: str,
+        text: str,
         receipt_id: str,
         *,
         title: str,
         metadata: Metadata,
-    ) -> None:
-        """Make this version the active one of its document; doing it again changes nothing."""
+    ) -> int:
+        """Make this version the active one of its document and keep its text; returns the new revision."""
+        content = text.encode("utf-8")
+        hashed = await anyio.to_thread.run_sync(self._contents.prepare, content)
 
-        def work(db: sqlite3.Connection) -> None:
+        def work(db: sqlite3.Connection) -> int:
+            self._contents.register(db, hashed, content)
             row = db.execute(
                 "SELECT receipt_ids, state FROM sources WHERE surface = ? AND source_id = ?",
                 (surface, source.source_id),
@@ -79,7 +84,7 @@ class SourceLog:
                     source.source_id,
                     surface,
                     source.uri,
-                    content_hash,
+                    hashed,
                     source.model_dump_json(),
                     title,
                     json.dumps(dict(metadata)),
@@ -88,8 +93,9 @@ class SourceLog:
                     revision,
                 ),
             )
+            return revision
 
-        await self._db.write(work)
+        return await self._db.write(work)
 
     async def end(self, surface: DataSurface, document_ids: Sequence[str], receipt_id: str) -> int:
         """Mark documents deleted; returns how many this receipt has ended, now or before."""

@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import anyio
-
 from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intents import Intent
+from datamind.capabilities.ingest.shielded import finish_despite_cancel
 from datamind.core.context import RequestContext, ToolContext
 from datamind.core.dispatch import Sides
-from datamind.core.errors import DataMindError, IntegrityError, SurfaceUnavailable
+from datamind.core.errors import DataMindError, IntegrityError, SurfaceUnavailable, ToolFailed
 from datamind.core.receipts import (
     IngestReceipt,
     SurfaceWriteResult,
@@ -69,14 +68,15 @@ class IngestLedger:
         if isinstance(begun, IngestReceipt):
             return begun
         # Past its intent a write finishes and is recorded, whoever leaves meanwhile.
-        with anyio.CancelScope(shield=True):
-            return await self._complete(spec, begun, ctx, control)
+        return await finish_despite_cancel(self._complete(spec, begun, ctx, control))
 
-    async def _complete(self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control) -> IngestReceipt:
+    async def _complete(
+        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, *, leave_open: bool = False
+    ) -> IngestReceipt:
         context = replace(ctx, unit=intent.unit)
         result = intent.result
         if result is None:
-            result = await _apply(spec, intent.args, context)
+            result = await _apply(spec, intent.args, context, leave_open)
             await control.intents.applied(intent, result)
         seen = ""
         if result.status not in ("failed", "denied"):
@@ -99,13 +99,8 @@ class IngestLedger:
         return _failed(spec, error), found.seen
 
     async def _refuse(self, spec: ToolSpec, refusal: Refusal, ctx: ToolContext, key: str) -> IngestReceipt:
-        control = self.control_of(self.profile)
-        planned = PlannedWrite({"refused": refusal.label}, label=refusal.label)
-        begun = await control.intents.begin(spec, planned, ctx.request, ctx.call_id, key)
-        if isinstance(begun, IngestReceipt):
-            return begun
-        error = DataMindError(refusal.message, code=refusal.code)
-        return await control.intents.finish(begun, _failed(spec, error), "")
+        result = _failed(spec, DataMindError(refusal.message, code=refusal.code))
+        return await self.control_of(self.profile).intents.refuse(spec, result, ctx.request, ctx.call_id, key)
 
     async def recover(self, catalogue: Mapping[str, ToolSpec], control: Control) -> Sequence[IngestReceipt]:
         """Finish the writes whose process died, oldest first; called before any reader is admitted.
@@ -120,8 +115,6 @@ class IngestLedger:
             if spec is None:
                 log.warning("an unfinished write waits: no tool %s is installed", intent.tool)
                 continue
-            if "refused" in intent.args and spec.plan is not None:
-                continue
             receipts.append(await self._recover_one(spec, intent, control))
         return [receipt for receipt in receipts if receipt is not None]
 
@@ -129,24 +122,24 @@ class IngestLedger:
         request = RequestContext(self.profile, Role.STORE, session=intent.session, trace_id=intent.trace_id)
         context = ToolContext(request, intent.call_id, self.sides.write, intent.unit)
         try:
-            return await self._complete(spec, intent, context, control)
+            return await self._complete(spec, intent, context, control, leave_open=True)
         except SurfaceUnavailable as error:
             log.warning("an unfinished write of %s waits: %s", intent.tool, error)
             return None
 
 
-async def _apply(spec: ToolSpec, args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+async def _apply(spec: ToolSpec, args: Mapping[str, Any], ctx: ToolContext, leave_open: bool) -> SurfaceWriteResult:
     try:
         result = await spec.handler(spec.unit_arguments(args), ctx)
-    except SurfaceUnavailable:
-        raise
     except DataMindError as error:
+        if leave_open and isinstance(error, SurfaceUnavailable):
+            raise
         return _failed(spec, error)
     except Exception as error:
         log.exception("%s failed", spec.name)
-        return _failed(spec, DataMindError(f"{spec.name} failed ({type(error).__name__})", code="tool_failed"))
+        return _failed(spec, ToolFailed(f"{spec.name} failed ({type(error).__name__})"))
     if not isinstance(result, SurfaceWriteResult):
-        return _failed(spec, DataMindError(f"{spec.name} returned no write result", code="tool_failed"))
+        return _failed(spec, ToolFailed(f"{spec.name} returned no write result"))
     return result
 
 

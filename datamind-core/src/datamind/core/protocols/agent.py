@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from datamind.core.context import RequestContext
-from datamind.core.messages import Message
+from datamind.core.messages import Message, SurfaceStatus
 from datamind.core.record import Record
 
 if TYPE_CHECKING:
     from datamind.core.events import AgentEvent
+    from datamind.core.evidence import InferenceResult
     from datamind.core.hooks import AskUser, PendingCall
+    from datamind.core.receipts import StoreResult
 
 
 class ApprovalRequest(Record):
@@ -64,11 +66,16 @@ class LoopTurn:
 
     Attributes:
         history: Valid or not: the loop repairs it before it is sent.
+        surfaces: Which surfaces are on and hold anything.
+        transcript: Filled by the loop with the messages of this turn as they come to be, so that a turn that is
+            cancelled can still be kept.
     """
 
     ctx: RequestContext
     message: Message
     history: tuple[Message, ...] = ()
+    surfaces: tuple[SurfaceStatus, ...] = ()
+    transcript: list[Message] = field(default_factory=list)
 
 
 @runtime_checkable
@@ -84,4 +91,8 @@ class AgentLoopProtocol(Protocol):
 
     def stream_turn(self, turn: LoopTurn) -> AsyncIterator[AgentEvent]:
         """Events in order; see G1."""
+        ...
+
+    async def run_turn(self, turn: LoopTurn) -> InferenceResult | StoreResult:
+        """The result that ``stream_turn`` would have ended with; its error is raised instead."""
         ...

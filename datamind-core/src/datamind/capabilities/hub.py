@@ -1,0 +1,77 @@
+"""Opens the selected provider of each kind once, on first use, and closes them all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from datamind.plugins import ProviderContext, ProviderKind, ProviderRegistry, ProviderSpec, open_provider
+
+if TYPE_CHECKING:
+    from datamind.config.profile import Profile
+    from datamind.config.settings import Settings
+
+
+class ProviderHub:
+    """The providers of one profile. What Settings name is looked up when the hub is made; nothing opens before use."""
+
+    def __init__(
+        self,
+        registry: ProviderRegistry,
+        settings: Settings,
+        profile: Profile,
+        chosen: Mapping[ProviderKind, ProviderSpec],
+    ) -> None:
+        self.profile = profile
+        self._registry = registry
+        self._settings = settings
+        self._chosen = dict(chosen)
+        self._opened: dict[ProviderKind, Any] = {}
+        self._locks: dict[ProviderKind, anyio.Lock] = {}
+
+    async def open(self, kind: ProviderKind) -> Any:
+        """The provider of a kind, opened at the first call; later calls return the same object.
+
+        Raises:
+            PluginError: None was chosen, or it does not open.
+        """
+        if kind in self._opened:
+            return self._opened[kind]
+        async with self._locks.setdefault(kind, anyio.Lock()):
+            if kind not in self._opened:
+                spec = self._chosen.get(kind) or self._registry.select(kind, self._named(kind))
+                self._opened[kind] = await open_provider(spec, self._context(kind), self._options(kind))
+        return self._opened[kind]
+
+    async def aclose(self) -> None:
+        """Close what was opened, last first; one failure does not keep the others open."""
+        for kind, provider in reversed(list(self._opened.items())):
+            close = getattr(provider, "aclose", None)
+            if close is None:
+                continue
+            try:
+                await close()
+            except Exception:
+                logging.getLogger(__name__).exception("%s did not close", kind)
+        self._opened.clear()
+
+    def _named(self, kind: ProviderKind) -> str:
+        section, _, key = kind.setting.partition(".")
+        return str(getattr(getattr(self._settings, section), key))
+
+    def _options(self, kind: ProviderKind) -> Mapping[str, Any]:
+        section = kind.options_key.partition(".")[0]
+        return getattr(getattr(self._settings, section, None), "options", {})
+
+    def _context(self, kind: ProviderKind) -> ProviderContext:
+        return ProviderContext(
+            settings=self._settings,
+            profile=self.profile,
+            storage_dir=self.profile.storage_dir,
+            data_dir=self.profile.data_dir,
+            logger=logging.getLogger(f"datamind.providers.{kind.value}"),
+            open=self.open,
+        )

@@ -1,0 +1,188 @@
+"""The one way a file is opened: beneath a granted root, by descriptor, never through a link."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from datamind.core.errors import LimitExceeded, NotFound, PathDenied
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SLICE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PathPolicy:
+    """What may be read.
+
+    Attributes:
+        home: Relative paths start here: the profile's data folder.
+        roots: Granted folders and files beside it, absolute and resolved.
+        forbidden: Folders that no grant opens, such as the stores themselves.
+    """
+
+    home: Path
+    roots: tuple[Path, ...] = ()
+    forbidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A path inside a granted root; ``parts`` is empty when the root itself was granted as a file."""
+
+    root: Path
+    parts: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The absolute path, for messages and uris."""
+        return self.root.joinpath(*self.parts)
+
+
+class NotGranted(PathDenied):
+    """A well-formed path outside every root: a person may grant it."""
+
+    default_code = "path_denied.not_granted"
+
+
+def locate(raw: str, policy: PathPolicy) -> Located:
+    """Find the root that ``raw`` lies in, by whole path parts; the file system is not asked.
+
+    ``..`` is taken away before the comparison, so a path may leave a folder and come back. Percent signs,
+    look-alike slashes and Unicode forms are ordinary characters.
+
+    Raises:
+        NotGranted: It lies outside every root.
+        PathDenied: It is no local path, or names a hidden file or a store.
+    """
+    if not raw or "\0" in raw or len(raw) > 4096:
+        raise PathDenied(f"the path {raw[:40]!r} is empty, too long or contains NUL", code="path_denied.malformed")
+    if raw.startswith(("//", "\\\\", "~")) or (_SCHEME.match(raw) and not raw.startswith("/")):
+        raise PathDenied(f"{raw[:80]!r} is not a local path", code="path_denied.not_local")
+    absolute = PurePosixPath(os.path.normpath(policy.home / raw))
+    for root in (policy.home, *policy.roots):
+        if absolute.is_relative_to(root):
+            located = Located(root, absolute.relative_to(root).parts)
+            break
+    else:
+        raise NotGranted(
+            f"{raw[:80]!r} is outside the granted folders", hint="Name it on the command line or as a Path."
+        )
+    if any(absolute.is_relative_to(folder) for folder in policy.forbidden):
+        raise PathDenied(f"{raw[:80]!r} is inside the stores", code="path_denied.storage")
+    if any(part.startswith(".") for part in located.parts):
+        raise PathDenied(f"{raw[:80]!r} is a hidden file", code="path_denied.hidden")
+    return located
+
+
+def read_file(located: Located, *, max_bytes: int) -> bytes:
+    """The bytes of a plain file, at most ``max_bytes``. Blocking.
+
+    Raises:
+        PathDenied: A link, device, socket, FIFO or folder stands where a plain file should.
+        LimitExceeded: It is larger, or grows beyond the limit while it is read.
+        NotFound: There is no such file.
+    """
+    with _opened(located) as descriptor:
+        size = os.fstat(descriptor).st_size
+        if size > max_bytes:
+            raise _too_large(located, max_bytes)
+        slices: list[bytes] = []
+        taken = 0
+        while piece := os.read(descriptor, min(_SLICE, max_bytes - taken + 1)):
+            taken += len(piece)
+            if taken > max_bytes:
+                raise _too_large(located, max_bytes)
+            slices.append(piece)
+        return b"".join(slices)
+
+
+def is_folder(located: Located) -> bool:
+    """Whether a folder stands there; a link never is one."""
+    try:
+        with _folder(located.root, located.parts):
+            return True
+    except (OSError, PathDenied, NotFound):
+        return False
+
+
+def walk(located: Located) -> Iterator[Located]:
+    """Plain files below a folder, in the order of their names; hidden ones and links are passed over. Blocking."""
+    with _folder(located.root, located.parts) as descriptor:
+        entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)
+        for entry in entries:
+            below = Located(located.root, (*located.parts, entry.name))
+            if entry.name.startswith(".") or entry.is_symlink():
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from walk(below)
+            elif entry.is_file(follow_symlinks=False):
+                yield below
+
+
+def printable(path: Path | str) -> str:
+    """A path as text that is safe in JSON, a log and a terminal: undecodable and control characters escaped."""
+    text = str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+@contextmanager
+def _opened(located: Located) -> Iterator[int]:
+    folder, name = (located.parts[:-1], located.parts[-1]) if located.parts else ((), located.root.name)
+    root = located.root if located.parts else located.root.parent
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with _folder(root, folder) as parent:
+        try:
+            descriptor = os.open(name, flags, dir_fd=parent)
+        except OSError as error:
+            raise _denied(located, error) from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise PathDenied(f"{printable(name)!r} is not a plain file", code="path_denied.not_a_file")
+        if status.st_nlink > 1 and located.parts:
+            # A hard link cannot be told from its target, which may lie outside; a file named by the user may be one.
+            raise PathDenied(f"{printable(name)!r} has several hard links", code="path_denied.hard_link")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _folder(root: Path, parts: Sequence[str]) -> Iterator[int]:
+    # Roots are resolved when they are granted, so that a link in the last part is one the user did not follow.
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(root, flags)
+    except OSError as error:
+        raise _denied(Located(root, ()), error) from None
+    try:
+        for part in parts:
+            try:
+                below = os.open(part, flags, dir_fd=descriptor)
+            except OSError as error:
+                raise _denied(Located(root, tuple(parts)), error) from None
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _denied(located: Located, error: OSError) -> NotFound | PathDenied:
+    shown = printable(located.parts[-1] if located.parts else located.root.name)
+    if isinstance(error, FileNotFoundError):
+        return NotFound(f"there is no file {shown!r}", code="not_found.file")
+    if isinstance(error, PermissionError):
+        return PathDenied(f"{shown!r} may not be read", code="path_denied.permission")
+    return PathDenied(f"{shown!r} is a link or no plain file", code="path_denied.link")
+
+
+def _too_large(located: Located, max_bytes: int) -> LimitExceeded:
+    shown = printable(located.path.name)
+    return LimitExceeded(f"{shown!r} has more than {max_bytes} bytes", hint="Raise ingest.kb_max_bytes if you mean it.")

@@ -1,0 +1,57 @@
+"""From a stored text to the rows of a KB store; the same text always gives the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from datamind.capabilities.control.sources import StoredSource
+from datamind.capabilities.text.chunking import chunk_text
+from datamind.capabilities.text.language import detect_language
+from datamind.capabilities.text.tokens import tokenize_for_index
+from datamind.core.protocols.kb import ChunkRow, DocumentRow
+from datamind.core.types import derived_id
+
+_LANGUAGE_SAMPLE = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """How texts are cut, in characters."""
+
+    size: int
+    overlap: int
+
+
+def make_rows(stored: StoredSource, text: str, cut: ChunkSize) -> tuple[DocumentRow, list[ChunkRow]]:
+    """The document and its chunks. Pure and CPU-bound: run it in a worker thread."""
+    media_type = stored.source.media_type
+    chunks = chunk_text(text, media_type=media_type, chunk_size=cut.size, chunk_overlap=cut.overlap)
+    rows = []
+    for chunk in chunks:
+        body = text[chunk.start : chunk.end]
+        header = text[slice(*chunk.table_header)] if chunk.table_header else ""
+        context = "\n".join(part for part in (" > ".join(chunk.heading_path), header) if part)
+        rows.append(
+            ChunkRow(
+                chunk_id=derived_id("chunk", stored.source.source_id, str(chunk.index)),
+                document_id=stored.document_id,
+                source_id=stored.source.source_id,
+                index=chunk.index,
+                start=chunk.start,
+                end=chunk.end,
+                text=body,
+                context=context,
+                tokens=tuple(tokenize_for_index(f"{stored.title}\n{context}\n{body}")),
+            )
+        )
+    document = DocumentRow(
+        document_id=stored.document_id,
+        source=stored.source,
+        title=stored.title,
+        language=detect_language(text[:_LANGUAGE_SAMPLE]),
+        chunks=len(rows),
+        receipt_ids=stored.receipt_ids,
+        added_at=stored.added_at,
+        metadata=dict(stored.metadata),
+    )
+    return document, rows

@@ -1,0 +1,298 @@
+"""The knowledge base: documents in, passages with spans out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+import anyio.to_thread
+
+from datamind.capabilities.control.sources import SourceLog, StoredSource
+from datamind.capabilities.kb.indexing import ChunkSize, make_rows
+from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
+from datamind.core.context import WriteUnit
+from datamind.core.errors import InputInvalid, NotFound
+from datamind.core.evidence import Evidence, TextLocator
+from datamind.core.hooks import Candidates
+from datamind.core.protocols.ingest import FileLoader, LoadedDocument, LoadLimits
+from datamind.core.protocols.kb import (
+    ChunkHit,
+    DocumentPage,
+    DocumentRow,
+    KBCounts,
+    KBFilter,
+    KBQuery,
+    Retriever,
+    VectorReader,
+    VectorStore,
+)
+from datamind.core.receipts import Detected, SurfaceWriteResult
+from datamind.core.record import now
+from datamind.core.source import SourceRef
+from datamind.core.types import DataSurface, derived_id
+
+_CANDIDATE_DOCUMENTS = 1_000
+LoaderOf = Callable[[str], Awaitable[FileLoader]]
+
+
+class KBStores:
+    """The KB store, opened on first use. One that lives in memory is brought up to date before every use."""
+
+    def __init__(self, open_store: Callable[[], Awaitable[VectorStore]], sources: SourceLog, cut: ChunkSize) -> None:
+        self._open_store = open_store
+        self._sources = sources
+        self._cut = cut
+        self._revision = 0
+        self._lock = anyio.Lock()
+
+    async def store(self) -> VectorStore:
+        """The store, holding every source that control.db says is active."""
+        store = await self._open_store()
+        if store.volatile and await self._sources.revision(DataSurface.KB) != self._revision:
+            async with self._lock:
+                await self._refresh(store)
+        return store
+
+    async def put(self, store: VectorStore, stored: StoredSource, text: str) -> None:
+        """Index one version of a document."""
+        document, chunks = await anyio.to_thread.run_sync(make_rows, stored, text, self._cut)
+        await store.put_document(document, chunks)
+
+    async def rebuild(self) -> int:
+        """Index every active source again; returns how many documents there are."""
+        store = await self._open_store()
+        active = await self._sources.active(DataSurface.KB)
+        for stored in active:
+            await self.put(store, stored, await self._sources.text(stored.content_hash))
+        return len(active)
+
+    async def _refresh(self, store: VectorStore) -> None:
+        top = await self._sources.revision(DataSurface.KB)
+        if top == self._revision:
+            return
+        gone = await self._sources.ended_documents(DataSurface.KB, after_revision=self._revision)
+        if gone:
+            await store.delete_documents(gone)
+        for stored in await self._sources.active(DataSurface.KB, after_revision=self._revision):
+            await self.put(store, stored, await self._sources.text(stored.content_hash))
+        self._revision = top
+
+
+class KBReads:
+    """What the reading side may do. Holds read views only."""
+
+    def __init__(self, stores: KBStores, sources: SourceLog, retriever: Callable[[], Awaitable[Retriever]]) -> None:
+        self._stores = stores
+        self._sources = sources
+        self._retriever = retriever
+
+    async def search(self, text: str, where: KBFilter, *, limit: int) -> tuple[Evidence, ...]:
+        """Passages for a question, best first."""
+        query = KBQuery(text=text, tokens=tuple(tokenize(text)), limit=limit, where=where)
+        hits = await (await self._retriever()).retrieve(query, await self._reader())
+        return tuple(_passage(hit) for hit in hits)
+
+    async def read(self, name: str, *, offset: int, max_chars: int) -> tuple[Evidence, int]:
+        """Part of a document's stored text and the length of all of it.
+
+        Raises:
+            NotFound: No document has this id, uri or file name, or several have this file name.
+        """
+        document = await self._one(name)
+        stored = await self._sources.current(DataSurface.KB, document.document_id)
+        if stored is None:
+            raise NotFound(f"document {name[:80]!r} has no stored text")
+        text = await self._sources.text(stored.content_hash)
+        end = min(len(text), offset + max_chars)
+        locator = TextLocator(start=min(offset, len(text)), end=end)
+        evidence = Evidence.of(
+            DataSurface.KB,
+            document.source,
+            locator,
+            text[offset:end],
+            receipt_ids=document.receipt_ids,
+            note=document.title,
+        )
+        return evidence, len(text)
+
+    async def documents(self, *, offset: int, limit: int) -> DocumentPage:
+        """Documents by uri."""
+        return await (await self._reader()).documents(offset=offset, limit=limit)
+
+    async def counts(self) -> KBCounts:
+        """Documents, chunks and vectors."""
+        return await (await self._reader()).counts()
+
+    async def matching(self, where: KBFilter) -> Candidates:
+        """The documents that a filter names."""
+        page = await (await self._reader()).documents(limit=_CANDIDATE_DOCUMENTS, where=where)
+        return _candidates(page.documents)
+
+    async def about(self, query: str) -> Candidates:
+        """The documents whose title or name has every word of ``query``, else those with the best passage."""
+        wanted = set(tokenize(query))
+        page = await (await self._reader()).documents(limit=_CANDIDATE_DOCUMENTS)
+        named = [row for row in page.documents if wanted and wanted <= set(_name_tokens(row))]
+        if named:
+            return _candidates(named)
+        request = KBQuery(text=query, tokens=tuple(wanted), limit=10)
+        hits = await (await self._reader()).search_words(request)
+        full = [hit.document for hit in hits if wanted <= set(hit.chunk.tokens)]
+        return _candidates(list({row.document_id: row for row in full}.values()))
+
+    async def present(self, document_ids: Sequence[str]) -> int:
+        """How many of these documents are on a read path."""
+        reader = await self._reader()
+        return sum([await reader.document(document_id) is not None for document_id in document_ids])
+
+    async def _one(self, name: str) -> DocumentRow:
+        reader = await self._reader()
+        direct = await reader.document(name)
+        if direct is not None:
+            return direct
+        page = await reader.documents(limit=2, where=KBFilter(sources=(name,)))
+        if page.total != 1:
+            found = f"{page.total} documents have" if page.total else "no document has"
+            raise NotFound(f"{found} the id, uri or file name {name[:80]!r}", hint="kb_list_documents shows them.")
+        return page.documents[0]
+
+    async def _reader(self) -> VectorReader:
+        return (await self._stores.store()).read_view()
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document about to be written.
+
+    Attributes:
+        document_id: Follows from the uri, so that a later version of the same source replaces this one.
+    """
+
+    source: SourceRef
+    title: str
+    metadata: Mapping[str, str | int | float | bool]
+
+    @property
+    def document_id(self) -> str:
+        """Stable over the versions of one source."""
+        return derived_id("doc", self.source.uri)
+
+
+class KBWrites:
+    """What the writing side may do."""
+
+    def __init__(self, stores: KBStores, sources: SourceLog, loader_of: LoaderOf, max_bytes: int) -> None:
+        self._stores = stores
+        self._sources = sources
+        self._loader_of = loader_of
+        self.max_bytes = max_bytes
+
+    async def load(self, content: bytes, media_type: str) -> LoadedDocument:
+        """A file's bytes as text.
+
+        Raises:
+            SourceUnreadable: No loader takes this type, or the bytes are not what it says.
+            LimitExceeded: Too large.
+        """
+        loader = await self._loader_of(media_type)
+        return await loader.load(content, media_type=media_type, limits=LoadLimits(max_bytes=self.max_bytes))
+
+    async def put(self, new: NewDocument, loaded: LoadedDocument, unit: WriteUnit) -> SurfaceWriteResult:
+        """Add a document, or replace the version that its uri has now."""
+        if not loaded.text.strip():
+            raise InputInvalid(f"{new.source.uri!r} holds no text")
+        store = await self._stores.store()
+        current = await self._sources.current(DataSurface.KB, new.document_id)
+        if await self._is_same(store, current, new, unit):
+            return _result("none", 0, new.document_id, loaded)
+        stored = StoredSource(
+            new.document_id, new.source, "", new.title, new.metadata, (unit.receipt_id,), "active", now(), 0
+        )
+        await self._stores.put(store, stored, loaded.text)
+        await self._sources.put(
+            DataSurface.KB,
+            new.document_id,
+            new.source,
+            loaded.text,
+            unit.receipt_id,
+            title=new.title,
+            metadata=new.metadata,
+        )
+        replaced = current is not None and current.source.source_id != new.source.source_id
+        return _result("replaced" if replaced else "added", 1, new.document_id, loaded)
+
+    async def delete(self, document_ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
+        """Take documents off every read path; their text is kept for a revert."""
+        store = await self._stores.store()
+        await store.delete_documents(document_ids)
+        count = await self._sources.end(DataSurface.KB, document_ids, unit.receipt_id)
+        return SurfaceWriteResult(
+            surface=DataSurface.KB,
+            operation="deleted" if count else "none",
+            status="stored" if count else "unchanged",
+            items_written=count,
+            ids=tuple(document_ids),
+            revert="exact",
+        )
+
+    async def reindex(self) -> SurfaceWriteResult:
+        """Build the index again from the stored texts."""
+        count = await self._stores.rebuild()
+        return SurfaceWriteResult(
+            surface=DataSurface.KB, operation="reindexed", status="stored", items_written=count, revert="none"
+        )
+
+    async def sync(self) -> None:
+        """Make the writes so far survive a power loss."""
+        await (await self._stores.store()).sync()
+
+    async def _is_same(
+        self, store: VectorStore, current: StoredSource | None, new: NewDocument, unit: WriteUnit
+    ) -> bool:
+        # Said only after looking at the store; this unit's own version means a redo after a crash.
+        return (
+            current is not None
+            and current.source.source_id == new.source.source_id
+            and current.title == new.title
+            and dict(current.metadata) == dict(new.metadata)
+            and unit.receipt_id not in current.receipt_ids
+            and await store.document(new.document_id) is not None
+        )
+
+
+def _result(operation: str, count: int, document_id: str, loaded: LoadedDocument) -> SurfaceWriteResult:
+    return SurfaceWriteResult(
+        surface=DataSurface.KB,
+        operation=operation,
+        status="stored" if count else "unchanged",
+        items_written=count,
+        ids=(document_id,),
+        detected=Detected(encoding=loaded.encoding, media_type=loaded.media_type),
+        revert="restores_previous" if operation == "replaced" else "exact",
+    )
+
+
+def _passage(hit: ChunkHit) -> Evidence:
+    chunk = hit.chunk
+    return Evidence.of(
+        DataSurface.KB,
+        hit.document.source,
+        TextLocator(start=chunk.start, end=chunk.end, page=chunk.page, heading=chunk.context),
+        chunk.text,
+        receipt_ids=hit.document.receipt_ids,
+        score=hit.score,
+        score_meaning=hit.score_meaning,
+        note=" > ".join(part for part in (hit.document.title, chunk.context) if part)[:200],
+    )
+
+
+def _candidates(documents: Sequence[DocumentRow]) -> Candidates:
+    return Candidates(
+        tuple(row.document_id for row in documents),
+        tuple(f"{row.document_id}  {row.title or row.source.uri}  ({row.chunks} chunks)" for row in documents),
+    )
+
+
+def _name_tokens(row: DocumentRow) -> list[str]:
+    return tokenize_for_index(f"{row.title} {row.source.uri}")

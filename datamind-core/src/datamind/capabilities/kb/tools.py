@@ -1,0 +1,336 @@
+"""KB tools: thin; what they mean is in the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal
+
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, Field
+
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.loaders import guess_media_type
+from datamind.capabilities.kb.service import KBReads, KBWrites, NewDocument
+from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.core.context import ToolContext
+from datamind.core.errors import ArgumentsInvalid, DataMindError
+from datamind.core.hooks import Candidates
+from datamind.core.protocols.ingest import LoadedDocument
+from datamind.core.protocols.kb import KBFilter
+from datamind.core.receipts import SurfaceWriteResult
+from datamind.core.source import SourceRef
+from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
+from datamind.core.types import DataSurface, ToolEffect
+
+_TEXT_BYTES = 16 * 1024 * 1024
+_PAGE_CHARS = 8_000
+_SNIFFED_BYTES = 4_096
+Metadata = dict[str, str | int | float | bool]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Filters(_Arguments):
+    """Which documents may answer."""
+
+    source: str = Field("", max_length=4096, description="Uri, source id or file name, exactly.")
+    document_id: str = Field("", max_length=80, description="One document.")
+    metadata: Metadata = Field(default_factory=dict, description="Values the document's metadata must equal.")
+
+
+class SearchArguments(_Arguments):
+    """What to look for."""
+
+    query: str = Field(min_length=1, max_length=2_000, description="A question or words.")
+    top_k: int = Field(5, ge=1, le=50, description="Most passages to return.")
+    filters: Filters = Field(default_factory=Filters, description="Which documents may answer.")
+
+
+class GetArguments(_Arguments):
+    """Which document, and which part of it."""
+
+    document: str = Field(min_length=1, max_length=4096, description="Document id, uri or file name.")
+    offset: int = Field(0, ge=0, description="First character.")
+    max_chars: int = Field(_PAGE_CHARS, ge=1, le=_PAGE_CHARS, description="Most characters to return.")
+
+
+class PageArguments(_Arguments):
+    """Which part of a list."""
+
+    offset: int = Field(0, ge=0, description="How many to skip.")
+    limit: int = Field(50, ge=1, le=200, description="Most to return.")
+
+
+class NoArguments(_Arguments):
+    """Nothing to give."""
+
+
+class AddTextArguments(_Arguments):
+    """A text to keep."""
+
+    text: str = Field(min_length=1, description="The text, exactly as it should be kept.")
+    title: str = Field("", max_length=300, description="A title; the first heading when left out.")
+    format: Literal["text", "markdown"] = Field("text", description="How the text is structured.")
+    metadata: Metadata = Field(default_factory=dict, description="Values to filter by later.")
+
+
+class AddFileArguments(_Arguments):
+    """A file to keep."""
+
+    path: str = Field(min_length=1, max_length=4096, description="Path inside the granted folders.")
+    title: str = Field("", max_length=300, description="A title; taken from the file when left out.")
+    metadata: Metadata = Field(default_factory=dict, description="Values to filter by later.")
+
+
+class AddPathArguments(_Arguments):
+    """A file or folder to keep, with everything below it."""
+
+    path: str = Field(min_length=1, max_length=4096, description="Path inside the granted folders.")
+    metadata: Metadata = Field(default_factory=dict, description="Values to filter by later, for every file.")
+
+
+class DeleteArguments(_Arguments):
+    """Which documents to remove."""
+
+    document_ids: list[str] = Field(default_factory=list, max_length=1000, description="Ids; or one of the others.")
+    source: str = Field("", max_length=4096, description="Uri, source id or file name, exactly.")
+    query: str = Field("", max_length=2_000, description="Words that name the document.")
+
+
+async def _search(args: SearchArguments, ctx: ToolContext) -> ToolOutput:
+    where = KBFilter(
+        document_ids=(args.filters.document_id,) if args.filters.document_id else (),
+        sources=(args.filters.source,) if args.filters.source else (),
+        metadata=args.filters.metadata,
+    )
+    found = await _kb(ctx).search(args.query, where, limit=args.top_k)
+    return ToolOutput({"found": len(found)}, found)
+
+
+async def _get(args: GetArguments, ctx: ToolContext) -> ToolOutput:
+    evidence, length = await _kb(ctx).read(args.document, offset=args.offset, max_chars=args.max_chars)
+    end = args.offset + len(evidence.content)
+    page = {"characters": length}
+    return ToolOutput(page, (evidence,), next_offset=end if end < length else None)
+
+
+async def _list(args: PageArguments, ctx: ToolContext) -> ToolOutput:
+    page = await _kb(ctx).documents(offset=args.offset, limit=args.limit)
+    rows = [
+        {
+            "document_id": row.document_id,
+            "uri": row.source.uri,
+            "title": row.title,
+            "chunks": row.chunks,
+            "language": row.language,
+            "added": row.added_at.date().isoformat(),
+        }
+        for row in page.documents
+    ]
+    end = args.offset + len(rows)
+    data = {"documents": rows, "total": page.total}
+    return ToolOutput(data, total=page.total, next_offset=end if end < page.total else None)
+
+
+async def _count(args: NoArguments, ctx: ToolContext) -> ToolOutput:
+    return ToolOutput((await _kb(ctx).counts()).model_dump())
+
+
+async def _plan_text(args: AddTextArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    media_type = "text/markdown" if args.format == "markdown" else "text/plain"
+    source = SourceRef.of_text(args.text, profile=ctx.request.profile, media_type=media_type)
+    yield _planned(source, args.text.encode("utf-8"), args.title, args.metadata, args.title or "text")
+
+
+async def _plan_file(args: AddFileArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    yield await _plan_one(locate(args.path, path_policy(ctx)), args.title, args.metadata, ctx)
+
+
+async def _plan_path(args: AddPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    located = locate(args.path, path_policy(ctx))
+    if not await anyio.to_thread.run_sync(is_folder, located):
+        yield await _plan_one(located, "", args.metadata, ctx)
+        return
+    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+        try:
+            yield await _plan_one(below, "", args.metadata, ctx)
+        except DataMindError as error:
+            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+
+
+async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolContext) -> PlannedWrite:
+    limit = _writes(ctx).max_bytes
+    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
+    name = printable(located.path.name)
+    source = SourceRef.of_content(
+        "file",
+        _uri(located, ctx),
+        content,
+        media_type=guess_media_type(name, content[:_SNIFFED_BYTES]),
+        profile=ctx.request.profile,
+        origin="file",
+    )
+    return _planned(source, content, title, metadata, name)
+
+
+def _uri(located: Located, ctx: ToolContext) -> str:
+    home = path_policy(ctx).home
+    path = located.path
+    return f"file:{printable(path.relative_to(home) if path.is_relative_to(home) else path)}"
+
+
+def _planned(source: SourceRef, content: bytes, title: str, metadata: Metadata, label: str) -> PlannedWrite:
+    args = {"source": source.model_dump(mode="json"), "title": title, "metadata": metadata}
+    return PlannedWrite(args, content=content, source=source, label=label)
+
+
+async def _put(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    source = SourceRef.model_validate(args["source"])
+    kb = _writes(ctx)
+    if source.kind == "text":
+        loaded = LoadedDocument(text=ctx.unit.content.decode("utf-8"), media_type=source.media_type, encoding="utf-8")
+    else:
+        loaded = await kb.load(ctx.unit.content, source.media_type)
+    title = args["title"] or loaded.title or source.uri.rpartition("/")[2].removeprefix("file:")
+    return await kb.put(NewDocument(source, title, args["metadata"]), loaded, ctx.unit)
+
+
+async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
+    side: WriteSide = ctx.side
+    if args.document_ids:
+        return await side.read.kb.matching(KBFilter(document_ids=tuple(args.document_ids)))
+    if args.source:
+        return await side.read.kb.matching(KBFilter(sources=(args.source,)))
+    if args.query.strip():
+        return await side.read.kb.about(args.query)
+    raise ArgumentsInvalid("nothing says which document is meant; give document_ids, source or query")
+
+
+def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
+    return {"document_ids": list(ids)}
+
+
+async def _delete(args: DeleteArguments, ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None  # the ledger runs writes
+    return await _writes(ctx).delete(args.document_ids, ctx.unit)
+
+
+async def _reindex(args: NoArguments, ctx: ToolContext) -> SurfaceWriteResult:
+    return await _writes(ctx).reindex()
+
+
+async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    seen = await _kb(ctx).present(result.ids)
+    return ReadBack(seen == len(result.ids), f"{seen} of {len(result.ids)} documents found")
+
+
+async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    seen = await _kb(ctx).present(result.ids)
+    return ReadBack(seen == 0, f"{seen} of {len(result.ids)} documents found")
+
+
+def path_policy(ctx: ToolContext) -> PathPolicy:
+    """What this request may read."""
+    side: WriteSide = ctx.side
+    return side.paths.for_request(ctx.request)
+
+
+def _kb(ctx: ToolContext) -> KBReads:
+    side: ReadSide = ctx.side
+    return side.kb
+
+
+def _writes(ctx: ToolContext) -> KBWrites:
+    side: WriteSide = ctx.side
+    return side.kb
+
+
+def kb_tools() -> list[ToolSpec]:
+    """The knowledge base's tools."""
+    return [*_reading(), *_writing()]
+
+
+def _reading() -> list[ToolSpec]:
+    reads = {"effect": ToolEffect.READ, "surface": DataSurface.KB}
+    return [
+        ToolSpec.of(
+            SearchArguments, _search, name="kb_search", description="Find passages of documents by words.", **reads
+        ),
+        ToolSpec.of(
+            GetArguments,
+            _get,
+            name="kb_get",
+            description="Read a document's text, page by page.",
+            bound=ResultBound(max_items=1, max_chars=_PAGE_CHARS),
+            **reads,
+        ),
+        ToolSpec.of(
+            PageArguments,
+            _list,
+            name="kb_list_documents",
+            description="List the documents.",
+            bound=ResultBound(max_items=200, max_chars=40_000),
+            **reads,
+        ),
+        ToolSpec.of(NoArguments, _count, name="kb_count", description="Count documents and passages.", **reads),
+    ]
+
+
+def _writing() -> list[ToolSpec]:
+    adds = {
+        "effect": ToolEffect.WRITE,
+        "surface": DataSurface.KB,
+        "read_back": _is_there,
+        "revert": "restores_previous",
+    }
+    return [
+        ToolSpec.of(
+            AddTextArguments,
+            _put,
+            name="kb_add_text",
+            description="Keep a text in the knowledge base.",
+            plan=_plan_text,
+            max_argument_bytes=_TEXT_BYTES,
+            **adds,
+        ),
+        ToolSpec.of(
+            AddFileArguments,
+            _put,
+            name="kb_add_file",
+            description="Keep a file in the knowledge base; a later version replaces it.",
+            plan=_plan_file,
+            path_args=("path",),
+            **adds,
+        ),
+        ToolSpec.of(
+            AddPathArguments,
+            _put,
+            name="kb_add_path",
+            description="Keep a file, or every file of a folder, in the knowledge base.",
+            plan=_plan_path,
+            path_args=("path",),
+            **adds,
+        ),
+        ToolSpec.of(
+            DeleteArguments,
+            _delete,
+            name="kb_delete",
+            description="Remove documents by id, by source or by words that name one.",
+            effect=ToolEffect.DESTRUCTIVE,
+            surface=DataSurface.KB,
+            selector=Selector(_find, _pin),
+            read_back=_is_gone,
+            revert="exact",
+        ),
+        ToolSpec.of(
+            NoArguments,
+            _reindex,
+            name="kb_reindex",
+            description="Build the index again from the stored texts.",
+            effect=ToolEffect.WRITE,
+            surface=DataSurface.KB,
+        ),
+    ]

@@ -1,0 +1,226 @@
+"""Memory: scopes over two stores, drafts from what was said, selectors and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, zip_longest
+from typing import Any
+
+from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
+from datamind.core.context import WriteUnit
+from datamind.core.errors import InputInvalid
+from datamind.core.evidence import Evidence, MemoryLocator
+from datamind.core.hooks import Candidates
+from datamind.core.protocols.memory import (
+    MemoryDraft,
+    MemoryFilter,
+    MemoryHit,
+    MemoryItem,
+    MemoryKind,
+    MemoryQuery,
+    MemoryReader,
+    MemoryScope,
+    MemoryStore,
+    SaveOutcome,
+)
+from datamind.core.source import SourceRef
+from datamind.core.types import SHARED_PROFILE, DataSurface, Origin, content_hash, derived_id
+
+ALL_SCOPES = (MemoryScope.SESSION, MemoryScope.PROFILE, MemoryScope.GLOBAL)
+_CANDIDATES = 20
+_ENOUGH = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStores:
+    """The profile's own store and that of the global memories, each opened on first use."""
+
+    own: Callable[[], Awaitable[MemoryStore]]
+    shared: Callable[[], Awaitable[MemoryStore]]
+
+
+class MemoryReads:
+    """What the reading side may do. Holds read views only."""
+
+    def __init__(self, stores: MemoryStores, profile: str) -> None:
+        self._stores = stores
+        self._profile = profile
+
+    async def recall(self, query: str, where: MemoryFilter, *, limit: int) -> tuple[Evidence, ...]:
+        """Memories that match ``query`` by words, best first."""
+        tokens = tuple(tokenize(query))
+        found = [
+            await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=limit))
+            for reader, part in await self._readers(where)
+        ]
+        # Scores of two stores do not compare, ranks do; of equal ranks the narrower store goes first.
+        merged = [hit for hit in chain.from_iterable(zip_longest(*found)) if hit is not None][:limit]
+        return tuple(self._evidence(hit.item, hit) for hit in merged)
+
+    async def find(self, where: MemoryFilter, *, offset: int = 0, limit: int = 100) -> tuple[Evidence, ...]:
+        """Memories by filter alone, newest first."""
+        items: list[MemoryItem] = []
+        for reader, part in await self._readers(where):
+            items += await reader.find(part, limit=offset + limit)
+        items.sort(key=lambda item: (-item.valid_from.timestamp(), item.memory_id))
+        return tuple(self._evidence(item) for item in items[offset : offset + limit])
+
+    async def count(self, where: MemoryFilter) -> int:
+        """How many memories match a filter."""
+        return sum([await reader.count(part) for reader, part in await self._readers(where)])
+
+    async def seen(self, memory_ids: Sequence[str], session: str) -> int:
+        """How many of these are on a read path of this session, holding or not."""
+        where = visible(session, memory_ids=tuple(memory_ids), include_closed=True)
+        return await self.count(where) if memory_ids else 0
+
+    async def candidates(self, query: str, where: MemoryFilter) -> Candidates:
+        """What a selector means: the memories that share most of its words, and at least half of them."""
+        wanted = set(tokenize(query))
+        items = [item for item in await self._matching(tuple(wanted), where) if wanted]
+        covered = {item.memory_id: len(wanted & set(_words(item))) / len(wanted) for item in items}
+        best = max(covered.values(), default=0.0)
+        chosen = [item for item in items if covered[item.memory_id] == best and best >= _ENOUGH]
+        return Candidates(tuple(item.memory_id for item in chosen), tuple(_label(item) for item in chosen))
+
+    async def holding(self, where: MemoryFilter) -> Candidates:
+        """The memories that a filter names."""
+        items: list[MemoryItem] = []
+        for reader, part in await self._readers(where):
+            items += await reader.find(part, limit=_CANDIDATES)
+        return Candidates(tuple(item.memory_id for item in items), tuple(_label(item) for item in items))
+
+    async def _matching(self, tokens: tuple[str, ...], where: MemoryFilter) -> list[MemoryItem]:
+        items: list[MemoryItem] = []
+        for reader, part in await self._readers(where):
+            hits = await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=_CANDIDATES))
+            items += [hit.item for hit in hits]
+        return items
+
+    async def _readers(self, where: MemoryFilter) -> list[tuple[MemoryReader, MemoryFilter]]:
+        readers = []
+        own = tuple(scope for scope in where.scopes if scope is not MemoryScope.GLOBAL)
+        if own:
+            readers.append(((await self._stores.own()).read_view(), where.model_copy(update={"scopes": own})))
+        if MemoryScope.GLOBAL in where.scopes:
+            only = where.model_copy(update={"scopes": (MemoryScope.GLOBAL,)})
+            readers.append(((await self._stores.shared()).read_view(), only))
+        return readers
+
+    def _evidence(self, item: MemoryItem, hit: MemoryHit | None = None) -> Evidence:
+        checksum = content_hash(item.text)
+        source = SourceRef(
+            source_id=derived_id("src", item.memory_id, checksum),
+            kind="memory",
+            uri=f"memory:{item.memory_id}",
+            checksum=checksum,
+            media_type="text/plain",
+            profile=SHARED_PROFILE if item.scope is MemoryScope.GLOBAL else self._profile,
+            origin=item.origin,
+        )
+        return Evidence.of(
+            DataSurface.MEMORY,
+            source,
+            MemoryLocator(memory_id=item.memory_id),
+            item.text,
+            receipt_ids=(item.receipt_id,),
+            score=hit.score if hit else None,
+            score_meaning=hit.score_meaning if hit else "",
+            note=_note(item),
+        )
+
+
+class MemoryWrites:
+    """What the writing side may do."""
+
+    def __init__(self, stores: MemoryStores) -> None:
+        self._stores = stores
+
+    async def save(self, draft: MemoryDraft) -> SaveOutcome:
+        """Save one memory in the store of its scope."""
+        return await (await self._store(draft.scope is MemoryScope.GLOBAL)).save(draft)
+
+    async def update(self, memory_id: str, draft: MemoryDraft) -> SaveOutcome:
+        """Replace one memory; the old text stays in the history."""
+        return await (await self._store(draft.scope is MemoryScope.GLOBAL)).update(memory_id, draft)
+
+    async def forget(self, memory_ids: Sequence[str], receipt_id: str, *, shared: bool) -> int:
+        """Take memories off every read path."""
+        return await (await self._store(shared)).forget(memory_ids, receipt_id)
+
+    async def held(self, memory_ids: Sequence[str], session: str, *, shared: bool) -> Sequence[MemoryItem]:
+        """Those of these memories that hold in one store and are visible in this session."""
+        return await (await self._store(shared)).find(visible(session, memory_ids=tuple(memory_ids)))
+
+    async def sync(self, *, shared: bool) -> None:
+        """Make the writes of a store survive a power loss."""
+        await (await self._store(shared)).sync()
+
+    async def _store(self, shared: bool) -> MemoryStore:
+        return await (self._stores.shared if shared else self._stores.own)()
+
+
+def make_draft(
+    unit: WriteUnit,
+    *,
+    text: str,
+    kind: MemoryKind,
+    scope: MemoryScope,
+    session: str,
+    fact: tuple[str, str, str],
+    functional: bool,
+    valid_from: datetime,
+    origin: Origin,
+) -> MemoryDraft:
+    """A draft whose id follows from the unit, so that a redo is the same save.
+
+    Raises:
+        InputInvalid: A session memory outside a session, or a blank text.
+    """
+    if not text.strip():
+        raise InputInvalid(f"the memory text {text[:40]!r} is blank")
+    if scope is MemoryScope.SESSION and not session:
+        raise InputInvalid("a session memory needs a session", hint="Use scope `profile`, or give a session.")
+    subject, attribute, value = fact
+    return MemoryDraft(
+        memory_id=derived_id("mem", unit.unit_id),
+        scope=scope,
+        session=session if scope is MemoryScope.SESSION else "",
+        kind=kind,
+        text=text.strip(),
+        subject=subject,
+        attribute=attribute,
+        value=value,
+        functional=functional,
+        valid_from=valid_from,
+        origin=origin,
+        receipt_id=unit.receipt_id,
+        tokens=tuple(tokenize_for_index(" ".join((text, subject, attribute, value)))),
+    )
+
+
+def origin_of(text: str, user_text: str) -> Origin:
+    """``user`` when every word of ``text`` is among the user's own words of this request, else ``derived``."""
+    return "user" if set(tokenize(text)) <= set(tokenize_for_index(user_text)) else "derived"
+
+
+def visible(session: str, **conditions: Any) -> MemoryFilter:
+    """Every scope that a request of this session may see."""
+    scopes = ALL_SCOPES if session else ALL_SCOPES[1:]
+    return MemoryFilter(scopes=scopes, session=session, **conditions)
+
+
+def _words(item: MemoryItem) -> list[str]:
+    return tokenize_for_index(" ".join((item.text, item.subject, item.attribute, item.value)))
+
+
+def _label(item: MemoryItem) -> str:
+    return f"{item.memory_id}  {item.text[:120]}"
+
+
+def _note(item: MemoryItem) -> str:
+    held = f"since {item.valid_from.date()}" if item.valid_to is None else f"until {item.valid_to.date()}"
+    origin = "" if item.origin == "user" else f"; origin {item.origin}"
+    return f"{item.kind}; {item.scope}; {held}{origin}"

@@ -1,0 +1,87 @@
+"""The two sides of the services: what a handler is given, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from datamind.capabilities.ingest.paths import PathRules
+from datamind.capabilities.kb.service import KBReads, KBWrites
+from datamind.capabilities.memory.service import MemoryReads, MemoryWrites
+from datamind.capabilities.skills.service import SkillReads, SkillWrites
+from datamind.core.errors import SurfaceUnavailable
+from datamind.core.types import SHARED_PROFILE, DataSurface
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """What READ tools reach. A surface that is off raises SurfaceUnavailable with the reason.
+
+    Attributes:
+        off: Why each surface that is off is off.
+    """
+
+    kb_or_none: KBReads | None = None
+    memory_or_none: MemoryReads | None = None
+    skills_or_none: SkillReads | None = None
+    off: Mapping[DataSurface, str] = field(default_factory=dict)
+
+    @property
+    def kb(self) -> KBReads:
+        """The knowledge base."""
+        return self.kb_or_none or _off(self.off, DataSurface.KB)
+
+    @property
+    def memory(self) -> MemoryReads:
+        """The memory."""
+        return self.memory_or_none or _off(self.off, DataSurface.MEMORY)
+
+    @property
+    def skills(self) -> SkillReads:
+        """The skill book."""
+        return self.skills_or_none or _off(self.off, DataSurface.SKILLS)
+
+
+@dataclass(frozen=True)
+class WriteSide:
+    """What WRITE tools reach; selectors read through it too.
+
+    Attributes:
+        paths: Which files a request may read.
+    """
+
+    read: ReadSide
+    paths: PathRules
+    kb_or_none: KBWrites | None = None
+    memory_or_none: MemoryWrites | None = None
+    skills_or_none: SkillWrites | None = None
+
+    @property
+    def kb(self) -> KBWrites:
+        """The knowledge base."""
+        return self.kb_or_none or _off(self.read.off, DataSurface.KB)
+
+    @property
+    def memory(self) -> MemoryWrites:
+        """The memory."""
+        return self.memory_or_none or _off(self.read.off, DataSurface.MEMORY)
+
+    @property
+    def skills(self) -> SkillWrites:
+        """The skill book."""
+        return self.skills_or_none or _off(self.read.off, DataSurface.SKILLS)
+
+    async def sync(self, surface: DataSurface, ledger_profile: str) -> None:
+        """Make the writes of one surface survive a power loss."""
+        if surface is DataSurface.MEMORY:
+            await self.memory.sync(shared=ledger_profile == SHARED_PROFILE)
+        elif surface is DataSurface.KB:
+            await self.kb.sync()
+        elif surface is DataSurface.SKILLS:
+            await self.skills.sync()
+
+
+def _off(reasons: Mapping[DataSurface, str], surface: DataSurface) -> NoReturn:
+    reason = reasons.get(surface, "it was not enabled")
+    raise SurfaceUnavailable(f"the {surface} surface is off: {reason}")

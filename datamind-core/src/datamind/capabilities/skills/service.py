@@ -1,0 +1,153 @@
+"""Skills: found by description, loaded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from datamind.capabilities.control.sources import SourceLog
+from datamind.core.context import WriteUnit
+from datamind.core.errors import NotFound
+from datamind.core.evidence import Evidence, SkillLocator
+from datamind.core.protocols.skills import Skill, SkillDraft, SkillProblem, SkillReader, SkillSource
+from datamind.core.receipts import RevertKind, SurfaceWriteResult
+from datamind.core.source import SourceRef
+from datamind.core.types import DataSurface, content_hash, derived_id
+
+OpenSource = Callable[[], Awaitable[SkillSource]]
+
+
+class SkillReads:
+    """What the reading side may do. Holds a read view only."""
+
+    def __init__(self, open_source: OpenSource, profile: str, sources: SourceLog) -> None:
+        self._open_source = open_source
+        self._profile = profile
+        self._sources = sources
+
+    async def search(self, text: str, *, limit: int) -> tuple[Evidence, ...]:
+        """Skills by description, best first; bodies are not loaded."""
+        hits = await (await self._reader()).search(text, limit)
+        found = [await self._evidence(hit.skill, _summary(hit.skill), hit.score, hit.score_meaning) for hit in hits]
+        return tuple(found)
+
+    async def read(self, name: str) -> tuple[Evidence, Skill]:
+        """One skill with its body.
+
+        Raises:
+            NotFound: There is none of this name.
+        """
+        skill = await (await self._reader()).skill(name)
+        if skill is None:
+            raise NotFound(f"there is no skill {name[:80]!r}", hint="skill_list shows them.")
+        return await self._evidence(skill, skill.body), skill
+
+    async def skills(self) -> Sequence[Skill]:
+        """All skills by name, without bodies."""
+        return await (await self._reader()).skills()
+
+    async def problems(self) -> Sequence[SkillProblem]:
+        """Folders that are no skills, and why."""
+        return await (await self._reader()).problems()
+
+    async def checksum(self, name: str) -> str:
+        """Checksum of a skill's file; empty when there is none."""
+        skill = await (await self._reader()).skill(name)
+        return skill.checksum if skill else ""
+
+    async def _evidence(
+        self, skill: Skill, content: str, score: float | None = None, score_meaning: str = ""
+    ) -> Evidence:
+        source = skill_source(skill.name, skill.checksum or content_hash(content), self._profile)
+        stored = await self._sources.current(DataSurface.SKILLS, _document_id(skill.name))
+        # A file edited by hand since the write rests on no receipt.
+        receipts = stored.receipt_ids if stored and stored.source.checksum == skill.checksum else ()
+        return Evidence.of(
+            DataSurface.SKILLS,
+            source,
+            SkillLocator(name=skill.name),
+            content,
+            receipt_ids=receipts,
+            score=score,
+            score_meaning=score_meaning,
+            note=skill.description[:200],
+        )
+
+    async def _reader(self) -> SkillReader:
+        return (await self._open_source()).read_view()
+
+
+class SkillWrites:
+    """What the writing side may do."""
+
+    def __init__(self, open_source: OpenSource, profile: str, sources: SourceLog) -> None:
+        self._open_source = open_source
+        self._profile = profile
+        self._sources = sources
+
+    async def put(self, draft: SkillDraft, before: str, unit: WriteUnit) -> SurfaceWriteResult:
+        """Write or replace one skill.
+
+        Args:
+            draft: What to write.
+            before: Checksum of the file when the write was planned, so that a redo reports what the first try did.
+            unit: The write.
+        """
+        source = await self._open_source()
+        await source.put(draft)
+        written = await source.skill(draft.name)
+        checksum = written.checksum if written else ""
+        if checksum == before:
+            return _result("none", draft.name, "none")
+        await self._sources.put(
+            DataSurface.SKILLS,
+            _document_id(draft.name),
+            skill_source(draft.name, checksum, self._profile),
+            draft.body,
+            unit.receipt_id,
+            title=draft.name,
+            metadata={"description": draft.description},
+        )
+        return _result("replaced" if before else "added", draft.name, "restores_previous" if before else "exact")
+
+    async def remove(self, name: str, unit: WriteUnit) -> SurfaceWriteResult:
+        """Remove one skill."""
+        await (await self._open_source()).remove(name)
+        await self._sources.end(DataSurface.SKILLS, [_document_id(name)], unit.receipt_id)
+        return _result("deleted", name, "exact")
+
+    async def sync(self) -> None:
+        """Make the writes so far survive a power loss."""
+        await (await self._open_source()).sync()
+
+
+def skill_source(name: str, checksum: str, profile: str) -> SourceRef:
+    """The source of one version of a skill."""
+    return SourceRef(
+        source_id=derived_id("src", "skill", name, checksum),
+        kind="skill",
+        uri=f"skill:{name}",
+        checksum=checksum,
+        media_type="text/markdown",
+        profile=profile,
+        origin="file",
+    )
+
+
+def _document_id(name: str) -> str:
+    return derived_id("doc", f"skill:{name}")
+
+
+def _summary(skill: Skill) -> str:
+    return f"{skill.name}: {skill.description}"
+
+
+def _result(operation: str, name: str, revert: RevertKind) -> SurfaceWriteResult:
+    changed = operation != "none"
+    return SurfaceWriteResult(
+        surface=DataSurface.SKILLS,
+        operation=operation,
+        status="stored" if changed else "unchanged",
+        items_written=int(changed),
+        ids=(name,),
+        revert=revert,
+    )
