@@ -1,0 +1,154 @@
+"""The memory store in one SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio.to_thread import run_sync
+from datamind.capabilities.memory.providers.rules import check_draft
+from datamind.core.errors import InputInvalid
+from datamind.core.protocols.memory import (
+    MemoryDraft,
+    MemoryFilter,
+    MemoryHit,
+    MemoryItem,
+    MemoryQuery,
+    MemoryReader,
+    SaveOutcome,
+)
+
+from datamind_memory_sqlite import writing
+from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
+from datamind_memory_sqlite.files import stored_version, translated
+from datamind_memory_sqlite.reading import SqliteMemoryReader, backlog
+from datamind_memory_sqlite.schema import MIGRATIONS
+
+if TYPE_CHECKING:
+    from datamind.plugins import ProviderContext
+
+    from datamind_memory_sqlite.options import SqliteMemoryOptions
+
+FILE_NAME = "memory.db"
+
+
+async def open_store(ctx: ProviderContext, options: SqliteMemoryOptions) -> SqliteMemoryStore:
+    """The store of ``<storage_dir>/memory.db``. The file is made by the first write, not here.
+
+    Raises:
+        StoreError: The file is no memory store, or of a later version. It was not changed.
+    """
+    path = ctx.storage_dir / FILE_NAME
+    store = SqliteMemoryStore(path, options.busy_timeout_s)
+    if 0 < await run_sync(_version, path, options.busy_timeout_s) < len(MIGRATIONS):
+        await store.migrate()
+    return store
+
+
+def _version(path: Path, busy_timeout_s: float) -> int:
+    with translated(path, "opened"):
+        return stored_version(path, busy_timeout_s)
+
+
+class SqliteMemoryStore:
+    """Memories in one file. Several processes may read and write it at once; a write waits for its turn.
+
+    Writes commit with ``synchronous=FULL``. One that is cancelled while it runs may have committed; saving the same
+    draft again tells.
+    """
+
+    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+        self._writer = WriteConnection(path, busy_timeout_s)
+        self._read_connection = ReadConnection(path, busy_timeout_s)
+        self._reader = SqliteMemoryReader(self._read_connection)
+
+    async def migrate(self) -> None:
+        """Bring the file to the newest version now, making it if need be."""
+        await self._writer.run(lambda _: None)
+
+    async def save(self, draft: MemoryDraft) -> SaveOutcome:
+        """Add a memory, or find that it is there; durable when this returns.
+
+        Raises:
+            InputInvalid: See ``check_draft``.
+            StoreError: Nothing was written.
+        """
+        check_draft(draft)
+        return await self._writer.run(partial(writing.save, draft=draft))
+
+    async def update(self, memory_id: str, draft: MemoryDraft) -> SaveOutcome:
+        """Close ``memory_id`` and add ``draft``, which holds whatever came after its ``valid_from``.
+
+        Raises:
+            InputInvalid: See ``check_draft``.
+            NotFound: No such memory holds.
+            StoreError: Nothing was written.
+        """
+        check_draft(draft)
+        return await self._writer.run(partial(writing.update, memory_id=memory_id, draft=draft))
+
+    async def forget(self, memory_ids: Sequence[str], receipt_id: str) -> int:
+        """Number forgotten by this receipt, now or when it was first asked. The text stays in the file, unread.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        return await self._writer.run(partial(writing.forget, memory_ids=memory_ids, receipt_id=receipt_id))
+
+    async def put_vectors(self, model_id: str, memory_ids: Sequence[str], vectors: bytes) -> None:
+        """float32, shape (len(memory_ids), dim), row i for id i; those of vanished memories are dropped.
+
+        Raises:
+            InputInvalid: Not one finite row for each id, or another dimension than this model's vectors have.
+            StoreError: Nothing was written.
+        """
+        if not memory_ids:
+            return
+        from datamind_memory_sqlite.vectors import split_vectors
+
+        rows = await run_sync(split_vectors, vectors, len(memory_ids))
+        await self._writer.run(partial(writing.put_vectors, model_id=model_id, memory_ids=memory_ids, vectors=rows))
+
+    async def memories_without_vector(self, model_id: str, limit: int) -> Sequence[MemoryItem]:
+        """The backlog of a model, closed memories too, oldest first.
+
+        Raises:
+            InputInvalid: ``limit`` is below 1.
+        """
+        if limit < 1:
+            raise InputInvalid(f"limit {limit!r} must be at least 1")
+        return await self._read_connection.run(partial(backlog, model_id=model_id, limit=limit), absent=[])
+
+    async def recall(self, query: MemoryQuery) -> Sequence[MemoryHit]:
+        """See ``SqliteMemoryReader.recall``."""
+        return await self._reader.recall(query)
+
+    async def find(self, where: MemoryFilter, *, offset: int = 0, limit: int = 100) -> Sequence[MemoryItem]:
+        """See ``SqliteMemoryReader.find``."""
+        return await self._reader.find(where, offset=offset, limit=limit)
+
+    async def count(self, where: MemoryFilter) -> int:
+        """See ``SqliteMemoryReader.count``."""
+        return await self._reader.count(where)
+
+    def read_view(self) -> MemoryReader:
+        """A reader whose connection the engine keeps from writing; closed with the store."""
+        return self._reader
+
+    async def sync(self) -> None:
+        """Make every write so far survive a power loss.
+
+        A commit with ``synchronous=FULL`` already does for the contents; this syncs the folders whose entries are
+        new since the store was opened, and costs nothing after that.
+
+        Raises:
+            StoreError: A folder could not be synced.
+        """
+        await self._writer.sync()
+
+    async def aclose(self) -> None:
+        """Close both connections; may be called twice."""
+        await self._read_connection.aclose()  # first, so that the last one to close can clear the log away
+        await self._writer.aclose()
