@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+from datamind.plugins import NO_OPTIONS, ProviderKind
+from datamind.testing.providers import ProviderTarget
 
 _GUARANTEE: Final = re.compile(r"^\s*G(\d+) ", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"test_g(\d+)_")
@@ -79,3 +83,36 @@ def _standard_tests(suite: type[Conformance]) -> Iterator[tuple[str, type[Confor
     for owner in suite.__mro__:
         if issubclass(owner, Conformance) and owner.__dict__.get("protocols"):
             yield from ((name, owner) for name in owner.__dict__ if name.startswith("test_"))
+
+
+class ProviderConformance(Conformance):
+    """Base of the classes whose subject is opened by a provider's factory.
+
+    Attributes:
+        factory: ``"module:attr"`` as in the provider's ProviderSpec.
+        options_model: ``"module:attr"`` of its options model.
+        options: The options it is opened with.
+    """
+
+    kind: ClassVar[ProviderKind]
+    factory: ClassVar[str] = ""
+    options_model: ClassVar[str] = NO_OPTIONS
+    options: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def target(self) -> ProviderTarget:
+        """What is opened, here or in another process."""
+        return ProviderTarget(self.kind.value, self.factory, self.options_model, self.options)
+
+    async def open_provider(self, folder: Path, **dependencies: Any) -> Any:
+        """The provider, for a profile under ``folder``."""
+        return await self.target.open(folder, **dependencies)
+
+    @asynccontextmanager
+    async def opened(self, folder: Path) -> AsyncIterator[Any]:
+        """The provider until the block ends."""
+        provider = await self.open_provider(folder)
+        try:
+            yield provider
+        finally:
+            await provider.aclose()

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from datamind.capabilities.kb.providers.filtering import matches
 from datamind.capabilities.text.bm25 import BM25Index
@@ -28,7 +28,7 @@ from datamind.core.protocols.kb import (
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
 
-Vectors = Mapping[str, array[float]]
+Vectors: TypeAlias = "Mapping[str, array[float]]"
 """Chunk id to float32 vector."""
 
 

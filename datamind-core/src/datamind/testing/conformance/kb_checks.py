@@ -1,0 +1,41 @@
+"""What the tests of the KB's Protocols have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from datamind.core.protocols.kb import VectorReader, VectorStore
+from datamind.testing.kb_data import Document, make_query
+
+
+async def put_all(store: VectorStore, documents: Sequence[Document]) -> None:
+    """Put one after another."""
+    for document in documents:
+        await store.put_document(*document)
+
+
+async def found(reader: VectorReader, text: str, limit: int = 10, **where: object) -> list[str]:
+    """Chunk ids of a search by words, in order."""
+    return [hit.chunk.chunk_id for hit in await reader.search_words(make_query(text, limit, **where))]
+
+
+async def state(reader: VectorReader) -> tuple[object, ...]:
+    """All that can be read of the two sample documents."""
+    page = await reader.documents()
+    chunks = [tuple(await reader.chunks(row.document_id)) for row in page.documents]
+    return page, chunks, await reader.counts(), list(await reader.search_words(make_query("the gateway budget 网关")))
+
+
+async def assert_gone(reader: VectorReader, document: Document, words: str) -> None:
+    """Fail if any read still shows the document."""
+    assert await reader.document(document.document_id) is None
+    assert list(await reader.chunks(document.document_id)) == []
+    assert document.row not in (await reader.documents()).documents
+    assert not set(await found(reader, words, 100)) & set(document.chunk_ids)
+
+
+async def assert_one_of(reader: VectorReader, versions: Sequence[Document]) -> None:
+    """Fail unless each read shows exactly one of the versions, whole."""
+    assert [row in [one.row for one in versions] for row in (await reader.documents()).documents] == [True]
+    assert tuple(await reader.chunks(versions[0].document_id)) in [one.chunks for one in versions]
+    assert sorted(await found(reader, "alpha")) in [sorted(one.chunk_ids) for one in versions]
