@@ -22,6 +22,7 @@ class RequestContext:
         granted_paths: Files and folders the *user* named for this request, absolute.
         idempotency_key: The caller's key for the whole request, or empty.
         user_text: The user's own words in this request, the only text with origin ``user``.
+        by_application: The arguments of calls were written by the application, not by a model.
         progress: Called after each unit of a long write with ``(done, label)``; must not block.
         ordinals: Numbers the write units of this request, so that a caller's key names each of them.
     """
@@ -33,6 +34,7 @@ class RequestContext:
     granted_paths: tuple[Path, ...] = ()
     idempotency_key: str = ""
     user_text: str = ""
+    by_application: bool = False
     progress: Callable[[int, str], None] | None = None
     ordinals: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 

@@ -120,6 +120,12 @@ async def _decided(verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: 
             return await _run(verdict.call, ctx, gate)
 
 
+def _granting(call: PendingCall, ctx: RequestContext) -> RequestContext:
+    # What a person approved includes the paths of the call; opening them is still checked by descriptor.
+    paths = (Path(path) for path in paths_of(call.args, call.spec.path_args))
+    return replace(ctx, granted_paths=(*ctx.granted_paths, *(path for path in paths if path.is_absolute())))
+
+
 async def _asked(ask: AskUser, verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome | None:
     await gate.recorder.record_decision("asked", call, ctx, detail=ask.reason)
     approved = False

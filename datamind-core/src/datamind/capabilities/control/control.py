@@ -63,6 +63,15 @@ class Control:
         self.owner.release()
 
 
+class NoRecord:
+    """Puts no decision on record: ``hooks.audit_log = false``. Intents and outcomes of writes still are."""
+
+    async def record_decision(
+        self, kind: str, call: ToolCall, ctx: RequestContext, *, code: str = "", detail: str = ""
+    ) -> None:
+        """Nothing to do."""
+
+
 def open_control(profile: str, storage_dir: Path, key_folder: Path) -> Control:
     """Open or create ``<storage_dir>/control.db``. Blocking, a few milliseconds.
 

@@ -179,7 +179,7 @@ def _fact(args: FactArguments, ctx: ToolContext) -> dict[str, Any]:
     fact = args.model_dump(include={"text", "kind", "subject", "attribute", "value", "functional"}, mode="json")
     # Fixed in the plan: a redo after a crash must not move the time.
     fact["valid_from"] = (args.valid_from or now()).isoformat()
-    fact["origin"] = origin_of(args.text, ctx.request.user_text)
+    fact["origin"] = "user" if ctx.request.by_application else origin_of(args.text, ctx.request.user_text)
     return fact
 
 

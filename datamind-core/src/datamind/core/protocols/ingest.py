@@ -42,7 +42,10 @@ class FileLoader(Protocol):
     G3 Raises SourceUnreadable for bytes that are not what the media type says, and LimitExceeded beyond the limits.
     """
 
-    media_types: tuple[str, ...]
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        """What it reads, such as ``text/markdown``."""
+        ...
 
     async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
         """See G1 to G3."""

@@ -1,0 +1,63 @@
+"""The budget of one run: what is used, and which limit is reached first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from datamind.agent.base import AgentLoopConfig
+from datamind.core.messages import Usage
+from datamind.core.results import StopReason
+
+
+@dataclass
+class RunBudget:
+    """Counts turns, calls, tokens, cost and time.
+
+    Attributes:
+        clock: Seconds that only grow; the event loop's by default.
+    """
+
+    config: AgentLoopConfig
+    clock: Callable[[], float] = anyio.current_time
+    turns: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    def add(self, usage: Usage) -> None:
+        """Count one model call."""
+        self.turns += 1
+        self.usage = self.usage + usage
+
+    def reached(self) -> StopReason | None:
+        """The limit that forbids another working turn, if any."""
+        config, usage = self.config, self.usage
+        if self.work_left_s() <= 0:
+            return "wall_clock"
+        if self.turns >= config.max_turns:
+            return "max_turns"
+        if config.max_input_tokens is not None and usage.input_tokens >= config.max_input_tokens:
+            return "max_input_tokens"
+        if config.max_output_tokens is not None and usage.output_tokens >= config.max_output_tokens:
+            return "max_output_tokens"
+        if config.max_cost_usd is not None and usage.cost_usd is not None and usage.cost_usd >= config.max_cost_usd:
+            return "max_cost"
+        return None
+
+    def calls_left(self) -> int:
+        """Tool calls that may still run."""
+        return max(0, self.config.max_tool_calls - self.tool_calls)
+
+    def work_left_s(self) -> float:
+        """Seconds left before the reserve begins."""
+        return self.left_s() - self.config.reserve_s
+
+    def left_s(self) -> float:
+        """Seconds left in all."""
+        return self.config.wall_clock_s - (self.clock() - self.started)

@@ -1,0 +1,169 @@
+"""``build_datamind``: from Settings and what is installed to one working system, in four steps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from datamind.agent.facade import AgentParts, DataMind, RetrieveAgent, StoreAgent
+from datamind.agent.prompt import make_system_prompt
+from datamind.agent.selection import Selection, select_providers
+from datamind.agent.services import SURFACES, AgentServices, make_services
+from datamind.capabilities.control.control import NoRecord
+from datamind.capabilities.hooks.access import AccessHook
+from datamind.capabilities.hooks.path_allowlist import PathAllowlistHook
+from datamind.capabilities.hub import ProviderHub
+from datamind.capabilities.ingest.ledger import IngestLedger
+from datamind.config.profile import Profile
+from datamind.core.dispatch import DecisionRecorder, Gate, Sides
+from datamind.core.errors import ConfigError
+from datamind.core.hooks import HookChain, NamedHook
+from datamind.core.logging import configure_logging, redactor
+from datamind.core.protocols.agent import Approver
+from datamind.core.tools import ToolRegistry, ToolSpec
+from datamind.core.types import DataSurface, Role
+from datamind.plugins import PluginHost, ProviderRegistry, make_tool_hook
+
+if TYPE_CHECKING:
+    from datamind.config.settings import Settings
+
+
+async def build_datamind(
+    settings: Settings,
+    *,
+    enable: Collection[DataSurface | str] | None = None,
+    approver: Approver | None = None,
+    host: PluginHost | None = None,
+) -> DataMind:
+    """Assemble what is installed.
+
+    Writes whose process died are finished before this returns. Stores open on first use.
+
+    Args:
+        settings: What to build.
+        enable: Only these surfaces; all that are installed when left out.
+        approver: Lets a person decide what a hook asks; without one such calls are refused.
+        host: The plugins; found anew when left out.
+
+    Raises:
+        ConfigError: A setting is wrong, a named provider is missing, or a required hook is absent.
+        StoreError: The profile's folder cannot be written, or control.db cannot be opened.
+    """
+    configure_logging(settings.logging.level, settings.logging.format)
+    for secret in settings.secrets():
+        redactor.add(secret)
+    host = host or PluginHost()
+    registry = ProviderRegistry(host)
+    profile = Profile.of(settings)
+    profile.ensure()
+
+    # 1 the model client, reused by everything that needs a model
+    selection = select_providers(settings, registry, _surfaces(enable))
+    hub = ProviderHub(registry, settings, profile, selection.chosen)
+    shared_hub = ProviderHub(registry, settings, Profile.shared(settings), selection.chosen)
+
+    # 2 the services
+    services = make_services(settings, profile, hub, shared_hub, selection.off)
+    try:
+        return await _assemble(services, selection, host, approver)
+    except BaseException:
+        await services.aclose()
+        raise
+
+
+async def _assemble(
+    services: AgentServices, selection: Selection, host: PluginHost, approver: Approver | None
+) -> DataMind:
+    # 3 one catalogue; the registries of both roles are views of it
+    sides = Sides(services.read, services.write)
+    ledger = IngestLedger(services.profile.name, services.control_of, sides, services.write.sync)
+    specs = make_catalogue(services, host)
+    await _recover(ledger, specs, services)
+
+    # 4 receipt wrappers, hooks, prompts, loops, facade
+    catalogue = tuple(ledger.wrap(spec) for spec in specs)
+    chain = make_hook_chain(services, host)
+    recorder: DecisionRecorder = services.control if services.settings.hooks.audit_log else NoRecord()
+    agents = {}
+    for role in Role:
+        tools = ToolRegistry.select(catalogue, role)
+        gate = Gate(tools, chain, sides, recorder, approver)
+        sections = host.prompt_sections(role, services)
+        agents[role] = AgentParts(gate, make_system_prompt(role, services.on, sections))
+    return DataMind(services, selection, catalogue, agents)
+
+
+def make_catalogue(services: AgentServices, host: PluginHost) -> list[ToolSpec]:
+    """Every tool of the surfaces that are on, then those of plugins.
+
+    Raises:
+        ConfigError: Two tools have one name.
+    """
+    specs: list[ToolSpec] = []
+    if DataSurface.MEMORY in services.on:
+        from datamind.capabilities.memory.tools import memory_tools
+
+        specs += memory_tools()
+    if DataSurface.KB in services.on:
+        from datamind.capabilities.kb.tools import kb_tools
+
+        specs += kb_tools()
+    if DataSurface.SKILLS in services.on:
+        from datamind.capabilities.skills.tools import skill_tools
+
+        specs += skill_tools()
+    specs += host.tools(services)
+    names = [spec.name for spec in specs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two tools are named {name!r}", hint="Block one of the plugins that bring it.")
+    return specs
+
+
+def make_hook_chain(services: AgentServices, host: PluginHost) -> HookChain:
+    """The built-in hooks that Settings leave on, then those of plugins.
+
+    Raises:
+        ConfigError: A hook that ``hooks.required`` names is absent.
+    """
+    settings = services.settings.hooks
+    hooks = [NamedHook("access", 0, AccessHook())]
+    if settings.enabled:
+        if settings.path_allowlist:
+            hooks.append(NamedHook("path_allowlist", 100, PathAllowlistHook(services.write.paths)))
+        for spec in host.tool_hooks(services.settings, services):
+            hooks.append(NamedHook(spec.name, spec.order, make_tool_hook(spec, services.settings, services)))
+    absent = sorted(set(settings.required) - {hook.name for hook in hooks})
+    if absent:
+        raise ConfigError(
+            f"the required hook {absent[0]!r} is absent (present: {', '.join(hook.name for hook in hooks)})",
+            hint="Install or switch on the hook, or take it off hooks.required.",
+        )
+    return HookChain(hooks)
+
+
+async def _recover(ledger: IngestLedger, specs: Sequence[ToolSpec], services: AgentServices) -> None:
+    by_name = {spec.name: spec for spec in specs}
+    shared = services.shared_control.if_exists()
+    for control in (services.control, *([shared] if shared else [])):
+        await ledger.recover(by_name, control)
+
+
+def _surfaces(enable: Collection[DataSurface | str] | None) -> frozenset[DataSurface] | None:
+    if enable is None:
+        return None
+    known = {surface.value for surface in SURFACES}
+    for name in enable:
+        if name not in known:
+            raise ConfigError(f"there is no surface {str(name)[:40]!r}", hint=f"Known: {', '.join(sorted(known))}.")
+    return frozenset(DataSurface(name) for name in enable)
+
+
+async def build_store_agent(settings: Settings, *, approver: Approver | None = None) -> StoreAgent:
+    """A StoreAgent alone: it writes and cannot read. Raises like ``build_datamind``."""
+    return StoreAgent(await build_datamind(settings, approver=approver))
+
+
+async def build_agent(settings: Settings) -> RetrieveAgent:
+    """A RetrieveAgent alone: it reads and cannot write. Raises like ``build_datamind``."""
+    return RetrieveAgent(await build_datamind(settings))

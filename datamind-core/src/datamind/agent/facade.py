@@ -1,0 +1,318 @@
+"""DataMind: the two agents over one data plane, as an application uses them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from datamind.agent.base import AgentEvent, AgentLoopConfig, AgentLoopProtocol, LoopParts, LoopTurn
+from datamind.agent.direct import Direct, IngestSource
+from datamind.agent.history import repair
+from datamind.agent.keeping import fill_interrupted, with_all_receipts
+from datamind.agent.selection import Selection
+from datamind.agent.services import AgentServices
+from datamind.capabilities.control.answers import AnswerLog
+from datamind.capabilities.control.conversations import ConversationLog
+from datamind.capabilities.control.receipts import ReceiptLog
+from datamind.capabilities.control.trace import Trace, find_trace
+from datamind.config.profile import Profile
+from datamind.config.settings import Settings
+from datamind.core.context import RequestContext, bind_request
+from datamind.core.dispatch import Gate, dispatch
+from datamind.core.errors import InputInvalid
+from datamind.core.events import DoneEvent
+from datamind.core.evidence import InferenceResult
+from datamind.core.messages import Message, SurfaceStatus, ToolCall
+from datamind.core.outcome import ToolOutcome
+from datamind.core.protocols.models import ToolCallingModelClient
+from datamind.core.receipts import StoreResult
+from datamind.core.results import Notice
+from datamind.core.tools import ToolRegistry, ToolSpec
+from datamind.core.types import Role
+from datamind.plugins import ProviderKind
+
+MAX_TEXT_CHARS = 200_000
+Progress = Callable[[int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentParts:
+    """One role's gate and instructions."""
+
+    gate: Gate
+    system: str
+
+
+@dataclass
+class DataMind:
+    """One profile, ready to use. ``build_datamind`` makes it; close it with ``aclose`` or ``async with``."""
+
+    services: AgentServices
+    selection: Selection
+    catalogue: tuple[ToolSpec, ...]
+    agents: Mapping[Role, AgentParts]
+    _loops: dict[Role, AgentLoopProtocol] = field(default_factory=dict)
+
+    async def ingest(
+        self,
+        source: IngestSource,
+        *,
+        session: str = "",
+        idempotency_key: str = "",
+        progress: Progress | None = None,
+    ) -> StoreResult:
+        """Store something.
+
+        Text goes to StoreAgent, which decides where it belongs. A Path, several Paths or records go in directly,
+        without a model, through the same gate, hooks and ledger; a Path given here is granted for this call.
+
+        Args:
+            source: Text, a Path, Paths, or records (mappings).
+            session: Conversation it belongs to; session memories need one.
+            idempotency_key: The same key and content have one effect and give the same receipts.
+            progress: Called after each unit with ``(done, label)``.
+
+        Raises:
+            InputInvalid: Blank text or nothing to store.
+            NotFound: A path that does not exist.
+            SurfaceUnavailable: The surface that would take it is off.
+            ModelError: The model failed; receipts of what was written before are kept.
+        """
+        ctx = RequestContext(
+            self.profile.name, Role.STORE, session=session, idempotency_key=idempotency_key, progress=progress
+        )
+        if not isinstance(source, str):
+            return await Direct(self).ingest(source, ctx)
+        ctx = replace(ctx, user_text=_checked(source, "text to store"))
+        result = await self._run(ctx, source, ())
+        assert isinstance(result, StoreResult)  # the STORE role's loop makes nothing else
+        return result
+
+    async def query(self, question: str, *, session: str = "", history: Sequence[Message] = ()) -> InferenceResult:
+        """Ask RetrieveAgent; the answer is kept with its evidence under ``trace_id``.
+
+        Args:
+            question: Any question.
+            session: A conversation to go on with, kept in the profile.
+            history: Earlier messages, when the application keeps them itself.
+
+        Raises:
+            InputInvalid: A blank question.
+            ModelError: The model failed.
+        """
+        ctx = RequestContext(
+            self.profile.name, Role.RETRIEVE, session=session, user_text=_checked(question, "question")
+        )
+        result = await self._run(ctx, question, tuple(history))
+        assert isinstance(result, InferenceResult)  # the RETRIEVE role's loop makes nothing else
+        return result
+
+    async def stream(
+        self, text: str, *, role: Role = Role.RETRIEVE, session: str = "", history: Sequence[Message] = ()
+    ) -> AsyncIterator[AgentEvent]:
+        """Events of one turn; the last is ``done`` or ``error``. Closing the iterator cancels the run."""
+        ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text"))
+        turn = await self._turn(ctx, text, tuple(history))
+        finished = False
+        try:
+            async with aclosing(aiter((await self._loop(role)).stream_turn(turn))) as events:  # type: ignore[type-var]
+                async for event in events:
+                    if isinstance(event, DoneEvent):
+                        finished = True
+                        event = event.model_copy(update={"result": await self._keep(turn, text, event.result)})
+                    yield event
+        finally:
+            if not finished:
+                await self._keep_interrupted(turn)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        role: Role,
+        session: str = "",
+        ctx: RequestContext | None = None,
+    ) -> ToolOutcome:
+        """One tool call by the application: the same gate, hooks and ledger as a model's."""
+        ctx = ctx or RequestContext(self.profile.name, role, session=session, by_application=True)
+        with bind_request(ctx):
+            return await dispatch(ToolCall.of(tool, arguments), ctx, self.agents[role].gate)
+
+    async def trace(self, asked: str) -> Trace:
+        """The chain that an answer's trace id, an evidence id or a receipt id belongs to.
+
+        Raises:
+            NotFound: No such id in this profile.
+        """
+        shared = self.services.shared_control.if_exists()
+        return await find_trace(asked, [self.services.control, *([shared] if shared else [])])
+
+    async def surfaces(self, session: str = "") -> tuple[SurfaceStatus, ...]:
+        """Which surfaces are on, and how much each holds."""
+        return await self.services.statuses(session)
+
+    def registry(self, role: Role) -> ToolRegistry:
+        """The frozen tools of a role."""
+        return self.agents[role].gate.registry
+
+    @property
+    def settings(self) -> Settings:
+        """What it was built from."""
+        return self.services.settings
+
+    @property
+    def profile(self) -> Profile:
+        """Whose data it is."""
+        return self.services.profile
+
+    @property
+    def receipts(self) -> ReceiptLog:
+        """The profile's receipts."""
+        return self.services.control.receipts
+
+    @property
+    def answers(self) -> AnswerLog:
+        """The profile's answers."""
+        return self.services.control.answers
+
+    @property
+    def conversations(self) -> ConversationLog:
+        """The profile's conversations."""
+        return self.services.control.conversations
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is said with every result: the surfaces that are off."""
+        return tuple(
+            Notice(code=f"surface_off.{surface}", message=f"{surface} is off: {reason}")
+            for surface, reason in self.services.off.items()
+        )
+
+    @property
+    def model_name(self) -> str:
+        """The model that drives both agents."""
+        return "offline" if self.extractive else self.settings.llm.model
+
+    @property
+    def extractive(self) -> bool:
+        """Whether answers are put together from found text, without a language model."""
+        return self.selection.model_protocol == "offline"
+
+    async def aclose(self) -> None:
+        """Close every store; may be called twice."""
+        await self.services.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    async def _run(self, ctx: RequestContext, text: str, history: tuple[Message, ...]) -> InferenceResult | StoreResult:
+        turn = await self._turn(ctx, text, history)
+        try:
+            result = await (await self._loop(ctx.role)).run_turn(turn)
+        except BaseException:
+            await self._keep_interrupted(turn)
+            raise
+        return await self._keep(turn, text, result)
+
+    async def _turn(self, ctx: RequestContext, text: str, history: tuple[Message, ...]) -> LoopTurn:
+        if ctx.session and not history:
+            turns = self.settings.memory.short_term_turns
+            history = await self.conversations.history(ctx.session, ctx.role, turns=turns) if turns else ()
+        return LoopTurn(ctx, Message.user(text), history, await self.surfaces(ctx.session))
+
+    async def _keep(
+        self, turn: LoopTurn, text: str, result: InferenceResult | StoreResult
+    ) -> InferenceResult | StoreResult:
+        if isinstance(result, InferenceResult):
+            await self.answers.add(text, turn.ctx.session, result)
+        else:
+            result = await with_all_receipts(result, self.services)
+        if turn.ctx.session:
+            messages = tuple(turn.transcript)
+            await self.conversations.append(turn.ctx.session, turn.ctx.role, turn.ctx.trace_id, messages)
+        return result
+
+    async def _keep_interrupted(self, turn: LoopTurn) -> None:
+        if turn.ctx.session and turn.transcript:
+            messages = await fill_interrupted(repair(turn.transcript), turn.ctx, self.services)
+            await self.conversations.append(turn.ctx.session, turn.ctx.role, turn.ctx.trace_id, messages)
+
+    async def _loop(self, role: Role) -> AgentLoopProtocol:
+        if role not in self._loops:
+            if self.selection.model_error is not None:
+                raise self.selection.model_error
+            client: ToolCallingModelClient = await self.services.hub.open(ProviderKind.MODEL_CLIENT)
+            make_loop = await self.services.hub.open(ProviderKind.AGENT_LOOP)
+            parts = self.agents[role]
+            self._loops[role] = make_loop(
+                LoopParts(role, client, parts.gate, parts.system, loop_config(self.settings), self.notices)
+            )
+        return self._loops[role]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAgent:
+    """The writing half of a system, alone: no method reads."""
+
+    _system: DataMind
+
+    async def ingest(self, source: IngestSource, **options: Any) -> StoreResult:
+        """See ``DataMind.ingest``."""
+        return await self._system.ingest(source, **options)
+
+    async def aclose(self) -> None:
+        """Close every store."""
+        await self._system.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveAgent:
+    """The reading half of a system, alone: no method writes."""
+
+    _system: DataMind
+
+    async def query(self, question: str, **options: Any) -> InferenceResult:
+        """See ``DataMind.query``."""
+        return await self._system.query(question, **options)
+
+    async def aclose(self) -> None:
+        """Close every store."""
+        await self._system.aclose()
+
+
+def loop_config(settings: Settings) -> AgentLoopConfig:
+    """Limits of a run from Settings."""
+    agent, llm = settings.agent, settings.llm
+    return AgentLoopConfig(
+        max_turns=agent.max_turns,
+        max_tool_calls=agent.max_tool_calls,
+        max_input_tokens=agent.max_input_tokens,
+        max_output_tokens=agent.max_output_tokens,
+        max_cost_usd=agent.max_cost_usd,
+        wall_clock_s=agent.wall_clock_timeout_s,
+        reserve_s=agent.finalization_reserve_s,
+        reply_tokens=llm.max_tokens,
+        temperature=llm.temperature,
+        model_timeout_s=llm.timeout_s,
+    )
+
+
+def _checked(text: str, what: str) -> str:
+    if not text.strip():
+        raise InputInvalid(f"the {what} is blank ({text[:20]!r})", hint="Write something.")
+    if len(text) > MAX_TEXT_CHARS:
+        raise InputInvalid(
+            f"the {what} has {len(text)} characters, more than {MAX_TEXT_CHARS}",
+            hint="Put it in a file and ingest that.",
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputInvalid(f"the {what} contains half a surrogate pair", hint="Send valid Unicode.") from None
+    return text

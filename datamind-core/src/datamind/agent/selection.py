@@ -1,0 +1,115 @@
+"""Which provider serves each kind, and why a surface is off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from datamind.config.sources import Origin
+from datamind.core.errors import ConfigError, PluginError
+from datamind.core.types import DataSurface
+from datamind.plugins import ProviderKind, ProviderRegistry, ProviderSpec
+
+if TYPE_CHECKING:
+    from datamind.config.settings import Settings
+
+_KIND_OF: Final = {
+    DataSurface.KB: ProviderKind.KB_STORE,
+    DataSurface.DB: ProviderKind.DB_DIALECT,
+    DataSurface.GRAPH: ProviderKind.GRAPH_STORE,
+    DataSurface.MEMORY: ProviderKind.MEMORY_STORE,
+    DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
+}
+_NOT_SERVED: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
+
+
+@dataclass
+class Selection:
+    """What will be opened on use, and what will not.
+
+    Attributes:
+        model_error: Why there is no model client, when none was named and the default is absent.
+    """
+
+    chosen: dict[ProviderKind, ProviderSpec] = field(default_factory=dict)
+    off: dict[DataSurface, str] = field(default_factory=dict)
+    model_protocol: str = ""
+    model_error: PluginError | None = None
+
+
+def select_providers(
+    settings: Settings, registry: ProviderRegistry, enable: Collection[DataSurface] | None
+) -> Selection:
+    """Look up everything Settings name.
+
+    A default whose plugin is absent switches its surface off; what was *named* and is absent raises.
+
+    Raises:
+        PluginError: A named provider is missing or broken.
+        ConfigError: A setting that nothing installed acts on.
+    """
+    named = {origin.key for origin in settings.origins() if origin.origin is not Origin.DEFAULT}
+    selection = Selection()
+    for surface, kind in _KIND_OF.items():
+        if enable is not None and surface not in enable:
+            selection.off[surface] = "it was not enabled"
+            continue
+        _select(registry, settings, kind, kind.setting in named, selection, surface)
+    _select_model(registry, settings, named, selection)
+    _select(registry, settings, ProviderKind.KB_RETRIEVER, True, selection, None)
+    _select(registry, settings, ProviderKind.AGENT_LOOP, True, selection, None)
+    _select(registry, settings, ProviderKind.EMBEDDING, "embedding.provider" in named, selection, None)
+    _refuse_idle_settings(settings, registry, selection)
+    return selection
+
+
+def _select(
+    registry: ProviderRegistry,
+    settings: Settings,
+    kind: ProviderKind,
+    was_named: bool,
+    selection: Selection,
+    surface: DataSurface | None,
+) -> None:
+    section, _, key = kind.setting.partition(".")
+    try:
+        selection.chosen[kind] = registry.select(kind, getattr(getattr(settings, section), key))
+        if surface in _NOT_SERVED:
+            raise PluginError(f"{kind.setting} is not served by this version of datamind-core.")
+    except PluginError as error:
+        if was_named:
+            raise
+        if surface is not None:
+            selection.off[surface] = str(error)
+
+
+def _select_model(registry: ProviderRegistry, settings: Settings, named: Collection[str], selection: Selection) -> None:
+    protocol = settings.llm.protocol or ("anthropic" if settings.llm.api_key else "offline")
+    selection.model_protocol = protocol
+    try:
+        selection.chosen[ProviderKind.MODEL_CLIENT] = registry.select(ProviderKind.MODEL_CLIENT, protocol)
+    except PluginError as error:
+        if {"llm.protocol", "llm.api_key"} & set(named):
+            raise
+        selection.model_error = error
+
+
+def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, selection: Selection) -> None:
+    """An advertised setting acts or is rejected; nothing is taken and ignored."""
+    if settings.retrieval.rerank:
+        registry.select(ProviderKind.KB_RERANKER, str(settings.retrieval.rerank_model))
+    if settings.kb.lexical != "store":
+        registry.select(ProviderKind.KB_LEXICAL_INDEX, settings.kb.lexical)
+    idle: Mapping[str, bool] = {
+        "graph.embed_entities = true does nothing: the graph surface is off": settings.graph.embed_entities
+        and DataSurface.GRAPH in selection.off,
+        "llm.tool_mode = 'json_schema' does nothing: the offline model client needs no tool calls on a wire": (
+            settings.llm.tool_mode == "json_schema" and selection.model_protocol == "offline"
+        ),
+        "llm.fallback_model does nothing: the offline model client never needs one": bool(settings.llm.fallback_model)
+        and selection.model_protocol == "offline",
+    }
+    for message, is_idle in idle.items():
+        if is_idle:
+            raise ConfigError(message, hint="Remove it.")

@@ -1,0 +1,179 @@
+"""AgentServices: everything the surfaces need, with one side for reading and one for writing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from datamind.capabilities.control.control import Control, open_control
+from datamind.capabilities.hub import ProviderHub
+from datamind.capabilities.ingest.loaders import TextLoader
+from datamind.capabilities.ingest.paths import PathRules
+from datamind.capabilities.kb.indexing import ChunkSize
+from datamind.capabilities.kb.service import KBReads, KBStores, KBWrites
+from datamind.capabilities.memory.service import MemoryReads, MemoryStores, MemoryWrites, visible
+from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.capabilities.skills.service import SkillReads, SkillWrites
+from datamind.config.profile import Profile
+from datamind.core.errors import SourceUnreadable
+from datamind.core.messages import SurfaceStatus
+from datamind.core.protocols.ingest import FileLoader
+from datamind.core.types import SHARED_PROFILE, DataSurface
+from datamind.plugins import ProviderKind
+
+if TYPE_CHECKING:
+    from datamind.config.settings import Settings
+
+T = TypeVar("T")
+SURFACES = (DataSurface.MEMORY, DataSurface.KB, DataSurface.SKILLS, DataSurface.DB, DataSurface.GRAPH)
+
+
+@dataclass(frozen=True)
+class AgentServices:
+    """What tools and plugins are built on.
+
+    Attributes:
+        off: Why each surface that is off is off; the others are on.
+    """
+
+    settings: Settings
+    profile: Profile
+    control: Control
+    hub: ProviderHub
+    shared_hub: ProviderHub
+    shared_control: SharedControl
+    read: ReadSide
+    write: WriteSide
+    off: Mapping[DataSurface, str]
+
+    @property
+    def on(self) -> tuple[DataSurface, ...]:
+        """The surfaces that serve, in the order they are asked."""
+        return tuple(surface for surface in SURFACES if surface not in self.off)
+
+    def control_of(self, profile: str) -> Control:
+        """The control.db of this profile or, for global memories, of ``_shared``."""
+        return self.shared_control.get() if profile == SHARED_PROFILE else self.control
+
+    async def statuses(self, session: str) -> tuple[SurfaceStatus, ...]:
+        """Which surfaces are on and how much they hold for this session."""
+        return tuple([await self._status(surface, session) for surface in SURFACES])
+
+    async def _status(self, surface: DataSurface, session: str) -> SurfaceStatus:
+        if surface in self.off:
+            return SurfaceStatus(surface=surface, available=False, note=self.off[surface])
+        if surface is DataSurface.MEMORY:
+            items = await self.read.memory.count(visible(session, include_closed=True))
+        elif surface is DataSurface.SKILLS:
+            items = len(await self.read.skills.skills())
+        else:
+            items = self.control.sources.counts_now().get(surface, 0)
+        return SurfaceStatus(surface=surface, available=True, items=items)
+
+    async def aclose(self) -> None:
+        """Close every provider, then the ledgers."""
+        await self.hub.aclose()
+        await self.shared_hub.aclose()
+        self.shared_control.close()
+        self.control.close()
+
+
+class SharedControl:
+    """The control.db of global memories, opened when one is first written or traced."""
+
+    def __init__(self, profile: Profile, settings: Settings) -> None:
+        self._profile = profile
+        self._settings = settings
+        self._control: Control | None = None
+
+    def get(self) -> Control:
+        """Open it if need be."""
+        if self._control is None:
+            self._control = open_profile_control(self._profile, self._settings)
+        return self._control
+
+    def if_exists(self) -> Control | None:
+        """It, unless no global memory was ever written."""
+        exists = self._control is not None or (self._profile.storage_dir / "control.db").exists()
+        return self.get() if exists else None
+
+    def close(self) -> None:
+        """Close it if it is open."""
+        if self._control is not None:
+            self._control.close()
+
+
+def open_profile_control(profile: Profile, settings: Settings) -> Control:
+    """The control.db of a profile; its audit key lies where Settings say, else beside it."""
+    key_folder = settings.hooks.audit_key or profile.storage_dir / "keys"
+    return open_control(profile.name, profile.storage_dir, key_folder)
+
+
+def make_services(
+    settings: Settings,
+    profile: Profile,
+    hub: ProviderHub,
+    shared_hub: ProviderHub,
+    off: Mapping[DataSurface, str],
+) -> AgentServices:
+    """Services over providers that open on first use; opens control.db alone."""
+    control = open_profile_control(profile, settings)
+    shared = SharedControl(shared_hub.profile, settings)
+    rules = PathRules(
+        home=profile.data_dir.resolve(),
+        extra=tuple(path.resolve() for path in settings.hooks.path_allowlist_extra),
+        forbidden=((profile.base_dir / "storage").resolve(),),
+    )
+    read, write = _make_sides(settings, profile, hub, shared_hub, control, off, rules)
+    return AgentServices(settings, profile, control, hub, shared_hub, shared, read, write, off)
+
+
+def _make_sides(
+    settings: Settings,
+    profile: Profile,
+    hub: ProviderHub,
+    shared_hub: ProviderHub,
+    control: Control,
+    off: Mapping[DataSurface, str],
+    rules: PathRules,
+) -> tuple[ReadSide, WriteSide]:
+    memory = MemoryStores(
+        own=lambda: hub.open(ProviderKind.MEMORY_STORE), shared=lambda: shared_hub.open(ProviderKind.MEMORY_STORE)
+    )
+    cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
+    kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
+    kb_reads = KBReads(kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER))
+    kb_writes = KBWrites(kb, control.sources, _loader_of, int(settings.ingest.kb_max_bytes))
+
+    def open_skills() -> Any:
+        return hub.open(ProviderKind.SKILLS_SOURCE)
+
+    def on(surface: DataSurface, service: T) -> T | None:
+        return None if surface in off else service
+
+    read = ReadSide(
+        on(DataSurface.KB, kb_reads),
+        on(DataSurface.MEMORY, MemoryReads(memory, profile.name)),
+        on(DataSurface.SKILLS, SkillReads(open_skills, profile.name, control.sources)),
+        off,
+    )
+    write = WriteSide(
+        read,
+        rules,
+        on(DataSurface.KB, kb_writes),
+        on(DataSurface.MEMORY, MemoryWrites(memory)),
+        on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources)),
+    )
+    return read, write
+
+
+async def _loader_of(media_type: str) -> FileLoader:
+    loader = TextLoader()
+    if media_type not in loader.media_types:
+        raise SourceUnreadable(
+            f"no installed loader reads {media_type}",
+            code="source_unreadable.no_loader",
+            hint="Plain text and Markdown are built in.",
+        )
+    return loader
