@@ -20,6 +20,8 @@ from datamind_skills.clock import current_time
 from datamind_skills.text_analysis import analyze_text
 from datamind_skills.units import convert_units
 
+_MAX_TEXT_CHARS = 50_000  # evidence holds the arguments, and evidence is stored with the answer
+
 
 class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -54,14 +56,15 @@ class CurrentTimeArguments(_Arguments):
 class AnalyzeTextArguments(_Arguments):
     """A text."""
 
-    text: str = Field(max_length=text_analysis.MAX_CHARS, description="The text to count in.")
+    text: str = Field(max_length=_MAX_TEXT_CHARS, description="The text to count in.")
     max_terms: int = Field(10, ge=0, le=text_analysis.MAX_TERMS, description="How many frequent terms to list.")
 
 
 async def _calculator(args: CalculatorArguments, ctx: ToolContext) -> ToolOutput:
     result = calculate(args.expression)
     sign = "=" if result.exact else "≈"
-    line = f"{result.expression} {sign} {result.value}" + (f" (exactly {result.fraction})" if result.fraction else "")
+    expression = " ".join(result.expression.split())
+    line = f"{expression} {sign} {result.value}" + (f" (exactly {result.fraction})" if result.fraction else "")
     return _output("calculator", args, ctx, asdict(result), line)
 
 
@@ -135,7 +138,6 @@ def utility_tools() -> list[ToolSpec]:
             _analyze_text,
             name="analyze_text",
             description="Count words, CJK characters, sentences, lines, reading time and frequent terms of a text.",
-            max_argument_bytes=2 << 20,
             **pure,
         ),
     ]
