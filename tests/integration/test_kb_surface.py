@@ -1,0 +1,165 @@
+"""The knowledge base through the gate: files in, passages with spans and receipts out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from datamind.core.errors import DataMindError, NotFound
+from tests.support.systems import contents, open_system, read, status, write
+
+HANDBOOK = "# Handbook\n\n## Hours\n\nThe workshop opens at 8:30.\n\n## Pets\n\nDogs may come on Tuesdays.\n"
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Path:
+    path = tmp_path / "docs" / "handbook.md"
+    path.parent.mkdir()
+    path.write_text(HANDBOOK, encoding="utf-8")
+    return path
+
+
+async def test_a_passage_is_a_span_of_the_stored_text(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as system:
+        stored = await system.ingest(handbook)
+        evidence = (await read(system, "kb_search", query="when does the workshop open")).evidence[0]
+        assert HANDBOOK[evidence.locator.start : evidence.locator.end] == evidence.content
+        assert "The workshop opens at 8:30." in evidence.content
+        assert evidence.receipt_ids == (stored.receipts[0].receipt_id,)
+        assert evidence.source.uri.endswith("docs/handbook.md")
+
+
+async def test_a33_a_changed_file_replaces_its_earlier_version(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as system:
+        assert (await system.ingest(handbook)).status == "stored"
+        assert (await system.ingest(handbook)).status == "unchanged"
+        handbook.write_text(HANDBOOK.replace("8:30", "9:15"), encoding="utf-8")
+        changed = await system.ingest(handbook)
+        assert changed.receipts[0].result.operation == "replaced"
+        found = contents(await read(system, "kb_search", query="workshop opens"))
+        assert "9:15" in found[0]
+        assert not any("8:30" in text for text in found)
+
+
+async def test_a71_a_version_that_was_replaced_is_stored_again(tmp_path: Path, handbook: Path) -> None:
+    other = HANDBOOK.replace("Dogs", "Cats")
+    async with open_system(tmp_path) as system:
+        for text, expected in ((HANDBOOK, "added"), (other, "replaced"), (HANDBOOK, "replaced")):
+            handbook.write_text(text, encoding="utf-8")
+            stored = await system.ingest(handbook)
+            assert (stored.status, stored.receipts[0].result.operation) == ("stored", expected)
+        assert "Dogs" in contents(await read(system, "kb_search", query="Tuesdays"))[0]
+
+
+async def test_b18_the_same_bytes_under_two_names_are_two_sources(tmp_path: Path, handbook: Path) -> None:
+    copy = handbook.with_name("copy.md")
+    copy.write_text(HANDBOOK, encoding="utf-8")
+    async with open_system(tmp_path) as system:
+        for _ in range(3):
+            await system.ingest(handbook.parent)
+        listed = await read(system, "kb_list_documents")
+        assert sorted(row["uri"].rpartition("/")[2] for row in listed.data["documents"]) == ["copy.md", "handbook.md"]
+
+
+async def test_b19_a_deleted_document_is_gone_at_once_and_after_a_restart(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as system:
+        await system.ingest(handbook)
+        gone = await write(system, "kb_delete", source="handbook.md")
+        assert gone.receipts[0].read_back == "0 of 1 documents found"
+        assert contents(await read(system, "kb_search", query="workshop")) == []
+    async with open_system(tmp_path) as system:
+        assert contents(await read(system, "kb_search", query="workshop")) == []
+        assert (await system.ingest(handbook)).status == "stored"
+
+
+async def test_the_reference_store_is_rebuilt_from_what_control_db_keeps(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as system:
+        await system.ingest(handbook)
+    handbook.unlink()
+    async with open_system(tmp_path) as system:
+        assert "Dogs may come on Tuesdays." in contents(await read(system, "kb_search", query="dogs"))[0]
+        whole = await read(system, "kb_get", document="handbook.md")
+        assert contents(whole) == [HANDBOOK]
+
+
+async def test_a_second_process_sees_what_the_first_wrote(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as first, open_system(tmp_path) as second:
+        assert contents(await read(second, "kb_search", query="workshop")) == []
+        await system_ingest(first, handbook)
+        assert len(contents(await read(second, "kb_search", query="workshop"))) == 1
+        await write(first, "kb_delete", source="handbook.md")
+        assert contents(await read(second, "kb_search", query="workshop")) == []
+
+
+async def system_ingest(system, path: Path) -> None:
+    assert (await system.ingest(path)).status == "stored"
+
+
+async def test_a_folder_gives_each_file_its_own_receipt_and_names_what_it_cannot_read(
+    tmp_path: Path, handbook: Path
+) -> None:
+    folder = handbook.parent
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    (folder / ".hidden.md").write_text("secret", encoding="utf-8")
+    (folder / "link.md").symlink_to("/etc/hostname")
+    async with open_system(tmp_path) as system:
+        stored = await system.ingest(folder)
+        assert stored.status == "partial"
+        assert sorted((receipt.status, receipt.result.error is None) for receipt in stored.receipts) == [
+            ("failed", False),
+            ("stored", True),
+        ]
+        assert contents(await read(system, "kb_search", query="secret")) == []
+
+
+@pytest.mark.parametrize("kind", ["missing", "fifo", "symlink", "empty", "binary"])
+async def test_a_path_that_is_no_text_file_is_one_clear_line_and_nothing_is_stored(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "input.md"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "symlink":
+        path.symlink_to("/etc/passwd")
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "binary":
+        path.write_bytes(bytes(range(256)))
+    async with open_system(tmp_path) as system:
+        try:
+            result = await system.ingest(path)
+        except DataMindError as error:
+            assert "\n" not in str(error)
+            assert isinstance(error, NotFound) == (kind == "missing")
+        else:
+            assert (result.status, kind in ("empty", "binary")) == ("failed", True)
+            assert "\n" not in result.receipts[0].result.error.message
+        assert (await read(system, "kb_count")).data["documents"] == 0
+
+
+async def test_a36_a_filter_by_source_holds(tmp_path: Path) -> None:
+    async with open_system(tmp_path) as system:
+        for name in ("f1.md", "f2.md"):
+            path = tmp_path / name
+            path.write_text(f"Maple syrup from {name}.", encoding="utf-8")
+            await system.ingest(path)
+        found = await read(system, "kb_search", query="maple syrup", filters={"source": "f1.md"})
+        assert contents(found) == ["Maple syrup from f1.md."]
+
+
+async def test_text_is_kept_as_it_was_given(tmp_path: Path) -> None:
+    text = "  Crème brûlée: 6 yolks.\r\n\r\n第二步：加糖。"
+    async with open_system(tmp_path) as system:
+        added = await write(system, "kb_add_text", text=text, title="Dessert")
+        assert status(added) == "stored"
+        assert contents(await read(system, "kb_get", document=added.receipts[0].result.ids[0])) == [text]
+        assert "加糖" in contents(await read(system, "kb_search", query="加糖"))[0]
+
+
+async def test_bare_settings_leave_the_kb_off_and_say_so(tmp_path: Path) -> None:
+    async with open_system(tmp_path, kb={}) as system:
+        assert any(notice.code == "surface_off.kb" and "pip install" in notice.message for notice in system.notices)
+        path = tmp_path / "a.md"
+        path.write_text("x", encoding="utf-8")
+        with pytest.raises(DataMindError, match="kb_add_path"):
+            await system.ingest(path)
