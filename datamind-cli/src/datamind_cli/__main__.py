@@ -1,0 +1,3 @@
+from datamind_cli.main import main
+
+main()

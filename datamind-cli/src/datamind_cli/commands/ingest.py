@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from datamind.core.errors import NotFound
+
+from datamind_cli.exits import ExitCode
+from datamind_cli.ingesting import outcome_of, show_store_result
+from datamind_cli.render import Output, count_of
+from datamind_cli.session import opened_system, run
+from datamind_cli.state import State, common_options, state_of
+from datamind_cli.streams import progress_line
+
+
+@click.command("ingest")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--session", default="", help="Conversation it belongs to.")
+@click.option("--key", default="", help="Idempotency key of the whole call.")
+@common_options
+@click.pass_context
+def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str) -> int:
+    """Store the files and folders at PATH.
+
+    They go in directly, without a model. Naming them here grants them; links and hidden files in a folder are passed
+    over. Ctrl-C stops between two files: what has a receipt stays, and the same command goes on where it stopped.
+    """
+    state = state_of(ctx)
+    named = [_absolute(path) for path in paths]
+    return run(lambda: _ingest(state, named, session, key))
+
+
+def _absolute(path: str) -> Path:
+    # Links are left alone: whether one may be followed is for the path policy to say.
+    absolute = Path(path).absolute()
+    try:
+        absolute.lstat()
+    except (OSError, ValueError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be reached ({error})"
+        raise NotFound(f"{path[:200]!r} {reason};", code="not_found.file", hint="check the path.") from None
+    return absolute
+
+
+async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -> ExitCode:
+    out = Output(state)
+    async with opened_system(state) as system:
+        before = await system.receipts.count()
+        try:
+            with progress_line(enabled=not state.as_json) as line:
+                result = await system.ingest(
+                    paths,
+                    session=session,
+                    idempotency_key=key,
+                    progress=lambda done, label: line.show(f"{count_of(done, 'file')}  {label}"),
+                )
+        except asyncio.CancelledError:
+            written = await system.receipts.count() - before
+            kept = f"{count_of(written, 'receipt')} written before it stay" if written else "nothing was written"
+            out.note(f"Stopped; {kept}. The same command goes on where it stopped.")
+            return ExitCode.INTERRUPTED
+    show_store_result(out, result)
+    return outcome_of(result)

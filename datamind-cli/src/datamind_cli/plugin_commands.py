@@ -1,0 +1,125 @@
+"""Subcommands that plugins bring: found without slowing down, or ever breaking, the built-in ones."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from datamind.core.errors import ConfigError, PluginError
+
+if TYPE_CHECKING:
+    import click
+    from datamind.plugins import CommandSpec, PluginRecord
+
+_HOOK: Final = "datamind_register_commands"
+_STRICT: Final = "DATAMIND_PLUGINS_STRICT"
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What the installed plugins offer.
+
+    Attributes:
+        problem: Why nothing is offered although something might be; empty when all is well.
+        broken: Plugins that should have worked.
+    """
+
+    commands: dict[str, CommandSpec] = field(default_factory=dict)
+    problem: str = ""
+    broken: tuple[PluginRecord, ...] = ()
+
+
+def offered_commands(built_in: frozenset[str]) -> Offered:
+    """The commands of all plugins but those whose name is taken. Never raises for a plugin's fault."""
+    from datamind.plugins import PluginHost
+
+    try:
+        with _quiet():
+            host = PluginHost(environ=lenient_environ())
+            specs = host.commands()
+    except ConfigError as error:
+        return Offered(problem=str(error))
+    broken = tuple(record for record in host.records if record.is_broken)
+    return Offered({spec.name: spec for spec in specs if spec.name not in built_in}, broken=broken)
+
+
+def load_command(spec: CommandSpec) -> click.Command:
+    """The command itself.
+
+    Raises:
+        PluginError: It does not import, or is no click command.
+    """
+    import click
+    from datamind.plugins import load_attribute
+
+    command = load_attribute(spec.target, spec.origin)
+    if not isinstance(command, click.Command):
+        owner = spec.origin.label if spec.origin else "a plugin"
+        raise PluginError(f"the command {spec.name!r} of {owner} is no click command.", code="plugin_error.broken")
+    return command
+
+
+def lenient_environ() -> dict[str, str]:
+    """The environment without strict mode: listing what is broken must not fail because something is."""
+    return {name: value for name, value in os.environ.items() if name != _STRICT}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    # Whoever builds the system warns of a broken plugin; a list of commands does not do it a second time.
+    logger = logging.getLogger("datamind.plugins")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def may_offer_commands() -> bool:
+    """Whether loading the plugins could add a command: a look at their text, which takes a tenth of the time.
+
+    Only a plugin whose text is found and does not name the hook counts as having none.
+    """
+    return any(_may_have_hook(module) for folder in sys.path for module in _plugin_modules(folder or "."))
+
+
+def _plugin_modules(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+    except OSError:
+        return
+    for name in names:
+        try:
+            text = Path(folder, name, "entry_points.txt").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if "[datamind]" in text:
+            yield from _entry_modules(text)
+
+
+def _entry_modules(text: str) -> Iterator[str]:
+    section = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            section = line
+        elif section == "[datamind]" and "=" in line:
+            yield line.partition("=")[2].partition("[")[0].partition(":")[0].strip()
+
+
+def _may_have_hook(module: str) -> bool:
+    relative = Path(*module.split("."))
+    for folder in sys.path:
+        for path in (Path(folder, f"{relative}.py"), Path(folder, relative, "__init__.py")):
+            if path.is_file():
+                text = path.read_text(encoding="utf-8", errors="replace")
+                return _HOOK in text or "import *" in text
+    return True

@@ -1,0 +1,168 @@
+"""Evidence, receipts and results as rows and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from datamind_cli.render import Output, count_of, shorten
+
+if TYPE_CHECKING:
+    from datamind.core.evidence import Evidence, InferenceResult, Locator
+    from datamind.core.receipts import IngestReceipt, StoreResult
+    from datamind.core.results import Notice, RunResult
+    from datamind.core.source import SourceRef
+
+EVIDENCE_COLUMNS: Final = ("n", "surface", "source", "span", "receipts", "content")
+RECEIPT_COLUMNS: Final = ("receipt", "time", "surface", "operation", "status", "items", "source")
+_CONTENT_CHARS: Final = 120
+_NORMAL_STOPS: Final = ("end_turn", "direct")
+
+
+def show_evidence(out: Output, result: InferenceResult, *, everything: bool = False) -> None:
+    """The evidence an answer cites, or all that was read, numbered as in the answer."""
+    cited = {citation.number for citation in result.citations}
+    numbered = [(n, item) for n, item in enumerate(result.evidence, 1) if everything or n in cited]
+    out.table(EVIDENCE_COLUMNS, [_evidence_row(n, item) for n, item in numbered])
+    hidden = len(result.evidence) - len(numbered)
+    if hidden:
+        out.note(f"{count_of(hidden, 'more passage')} read and not cited; --all shows them.")
+
+
+def _evidence_row(number: int, item: Evidence) -> tuple[str, ...]:
+    content = shorten(item.content, _CONTENT_CHARS)
+    receipts = str(len(item.receipt_ids)) if item.receipt_ids else "none"
+    return (str(number), item.surface.value, source_label(item.source), span_label(item.locator), receipts, content)
+
+
+def source_label(source: SourceRef | None) -> str:
+    """A source as a person knows it: a path, or what kind of text it was."""
+    if source is None:
+        return ""
+    scheme, _, rest = source.uri.partition(":")
+    return unquote(rest) if scheme == "file" else source.uri if source.kind == "tool" else f"{source.kind} {rest[:12]}"
+
+
+def span_label(locator: Locator) -> str:
+    """Where in its source a piece of evidence stands."""
+    match locator.type:
+        case "text":
+            page = f"p. {locator.page}, " if locator.page else ""
+            return f"{page}{locator.start}-{locator.end}"
+        case "table":
+            return ", ".join((*locator.tables, *locator.columns))
+        case "triple":
+            return f"{locator.subject} {locator.predicate} {locator.object}"
+        case "memory":
+            return locator.memory_id
+        case "skill":
+            return locator.name
+        case "tool":
+            return locator.tool
+
+
+def show_receipts(out: Output, receipts: Sequence[IngestReceipt]) -> None:
+    """One row a receipt; why a write failed stands below."""
+    out.table(RECEIPT_COLUMNS, [_receipt_row(receipt) for receipt in receipts])
+    for receipt in receipts:
+        if receipt.result.error:
+            out.line(f"{source_label(receipt.source) or receipt.tool}: {receipt.result.error.message}")
+
+
+def _receipt_row(receipt: IngestReceipt) -> tuple[str, ...]:
+    result = receipt.result
+    return (
+        receipt.receipt_id,
+        receipt.completed_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
+        result.surface.value,
+        result.operation,
+        result.status,
+        str(result.items_written),
+        source_label(receipt.source),
+    )
+
+
+def answer_status(out: Output, result: InferenceResult) -> str:
+    """The honest line below an answer: who answered, from what, how much of it holds, what it took."""
+    cited = {citation.evidence_id for citation in result.citations}
+    backed = sum(1 for item in result.evidence if item.evidence_id in cited and item.receipt_ids)
+    return out.join(
+        [
+            _model(result),
+            ", ".join(result.surfaces_used) or "no surface used",
+            _claims(result),
+            f"{backed} of {len(cited)} receipt-backed" if cited else "",
+            *_run_parts(result),
+        ]
+    )
+
+
+def store_status(out: Output, result: StoreResult) -> str:
+    """The same below a write."""
+    surfaces = ", ".join(dict.fromkeys(receipt.result.surface.value for receipt in result.receipts))
+    receipts = count_of(len(result.receipts), "receipt")
+    return out.join(
+        [result.status, f"{receipts} ({surfaces})" if surfaces else receipts, _model(result), *_run_parts(result)]
+    )
+
+
+def _model(result: RunResult) -> str:
+    if result.stop_reason == "direct":
+        return "no model"
+    return f"{result.model or 'model'} (extractive)" if result.extractive else result.model
+
+
+def _claims(result: InferenceResult) -> str:
+    claims = result.claims
+    total = claims.supported + claims.unsupported + claims.stale
+    if not total:
+        return "nothing claimed" if not result.citations else ""
+    stale = f", {claims.stale} stale" if claims.stale else ""
+    return f"{claims.supported} of {count_of(total, 'claim')} supported{stale}"
+
+
+def _run_parts(result: RunResult) -> Iterator[str]:
+    usage = result.usage
+    if usage.input_tokens or usage.output_tokens:
+        about = "about " if usage.estimated else ""
+        yield f"{about}{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    if usage.cost_usd is not None:
+        yield f"${usage.cost_usd:.4f}"
+    if result.stop_reason not in _NORMAL_STOPS:
+        yield f"stopped: {result.stop_reason}"
+    yield f"{result.duration_s:.2f} s"
+
+
+def show_notices(out: Output, notices: Iterable[Notice]) -> None:
+    """What a reader must know beside the result, each once."""
+    for message in dict.fromkeys(notice.message for notice in notices):
+        out.note(f"note: {message}")
+
+
+def show_receipt(out: Output, receipt: IngestReceipt) -> None:
+    """Everything one receipt says, a line each; empty fields are left out."""
+    result, source = receipt.result, receipt.source
+    detected = result.detected
+    fields = {
+        "receipt": receipt.receipt_id,
+        "status": result.status,
+        "operation": f"{result.operation} by {receipt.tool} on {result.surface.value}",
+        "items": f"{result.items_written:,}",
+        "ids": ", ".join(result.ids[:10]) + (" ..." if len(result.ids) > 10 else ""),
+        "closed": ", ".join(result.closed_ids),
+        "error": f"{result.error.code}: {result.error.message}" if result.error else "",
+        "source": f"{source_label(source)} ({source.media_type}, {source.origin})" if source else "",
+        "checksum": source.checksum if source else "",
+        "detected": ", ".join(part for part in (detected.encoding, detected.delimiter, detected.media_type) if part),
+        "rejected": f"{detected.rejected_total:,} rows" if detected.rejected_total else "",
+        "read back": receipt.read_back,
+        "started": receipt.started_at.isoformat(timespec="milliseconds"),
+        "completed": receipt.completed_at.isoformat(timespec="milliseconds"),
+        "trace": receipt.trace_id,
+        "key": receipt.idempotency_key,
+        "revert": result.revert,
+    }
+    for name, value in fields.items():
+        if value:
+            out.line(f"{name:<10} {value}")
