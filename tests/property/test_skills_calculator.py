@@ -51,7 +51,7 @@ _TREES = st.recursive(
     lambda inner: st.one_of(
         st.builds(_combine, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner, inner),
         st.builds(_powered, inner, st.integers(-3, 3)),
-        inner.map(lambda tree: (f"-{tree[0]}", None if tree[1] is None else -tree[1])),
+        inner.map(lambda tree: (f"(-{tree[0]})", None if tree[1] is None else -tree[1])),
         inner.map(lambda tree: (f"abs({tree[0]})", None if tree[1] is None else abs(tree[1]))),
     ),
     max_leaves=12,

@@ -16,12 +16,18 @@ from datamind_skills.calculator_functions import CONSTANTS, FUNCTIONS, power
 from datamind_skills.calculator_reader import MAX_DEPTH, read_expression
 from datamind_skills.exact import Number, bounded, shown, write_number
 
+
+def _floor_divided(left: Number, right: Number) -> Number:
+    whole = left // right
+    return Fraction(whole) if isinstance(whole, int) else whole  # of fractions it is an int, which is no Number
+
+
 _BINARY: Final[dict[type[ast.operator], Callable[[Number, Number], Number]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.FloorDiv: _floor_divided,
     ast.Mod: operator.mod,
     ast.Pow: power,
 }

@@ -27,7 +27,7 @@ from datamind.core.errors import (
 from datamind.core.protocols.skills import SkillDraft, SkillReader, SkillSource
 from datamind.core.types import content_hash
 from datamind.testing.providers import ProviderTarget
-from datamind_skills.skill_files import FILE_NAME, MAX_FILE_BYTES
+from datamind_skills.skill_files import FILE_NAME, MAX_FILE_BYTES, SkillLibrary, SkillRoot, read_skill_file
 
 TEA = SkillDraft(
     name="brew-tea", description="How we brew tea.", body="# Tea\n\nBoil water first.\n", keywords=("tea",)
@@ -107,6 +107,51 @@ async def test_g1_changes_on_disk_are_seen_by_the_next_call(source: Any, root: P
     path.unlink()
     assert await names(source) == []
     assert await source.search("ten", 5) == []
+
+
+def test_g1_a_change_within_one_tick_of_the_clock_is_seen(root: Path) -> None:
+    library = SkillLibrary((SkillRoot(root, writable=True, shown_as="skills"),))
+    path = write(root / "a")
+    for number in range(100, 400):
+        path.write_text(f"---\ndescription: Number {number}.\n---\n")
+        assert library.scan().skills["a"].header.description == f"Number {number}."
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    folders: list[str] = []
+
+    def counted(root: Path, folder: str) -> bytes:
+        folders.append(folder)
+        return read_skill_file(root, folder)
+
+    monkeypatch.setattr("datamind_skills.skill_files.read_skill_file", counted)
+    return folders
+
+
+def test_g1_only_changed_files_are_read_again(root: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datamind_skills.skill_files.time.time_ns", lambda: 2**62)
+    library = SkillLibrary((SkillRoot(root, writable=True, shown_as="skills"),))
+    for name in ("a", "b", "broken"):
+        write(root / name, "no front matter" if name == "broken" else "---\ndescription: One.\n---\n")
+    library.scan()
+    write(root / "b", "---\ndescription: Two, longer.\n---\n")
+    assert library.scan().skills["b"].header.description == "Two, longer."
+    assert reads == ["a", "b", "broken", "b"]
+    write(root / "broken")
+    assert list(library.scan().skills) == ["a", "b", "broken"]
+    assert reads == ["a", "b", "broken", "b", "broken"]
+
+
+def test_g1_a_file_that_was_just_changed_is_not_trusted_to_its_time_stamp(
+    root: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = SkillLibrary((SkillRoot(root, writable=True, shown_as="skills"),))
+    stamp = write(root / "a").stat().st_ctime_ns
+    for now, total in ((stamp, 1), (stamp + 10**7, 2), (stamp + 10**9, 3), (stamp + 10**9, 3)):
+        monkeypatch.setattr("datamind_skills.skill_files.time.time_ns", lambda now=now: now)
+        library.scan()
+        assert len(reads) == total
 
 
 async def test_g2_one_broken_skill_hides_no_other(source: Any, root: Path, tmp_path: Path) -> None:
