@@ -46,6 +46,7 @@ _NEW_BLOCK: Final = re.compile(
     r"[-*+•·◦‣▪–—][ \t]|[#>|=]|```|~~~|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|[（(]?[一二三四五六七八九十]{1,3}[、）)]"
 )
 _FIRST_UNIT: Final = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
+_BLANK_LINE: Final = re.compile(r"(?>\r\n|\r|\n)[^\r\n]*[\r\n]")
 _LINE: Final = re.compile(r"[^\r\n]*")
 _LOOK_BACK: Final = 24
 _NARROWEST_WRAP: Final = 40
@@ -107,8 +108,7 @@ def _is_full_stop(text: str, stop: int, next_word: str) -> bool:
 
 
 def _is_line_border(text: str, match: re.Match[str]) -> bool:
-    breaks = match[0].replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    if breaks > 1 or _NEW_BLOCK.match(text, match.end()):
+    if _BLANK_LINE.match(match[0]) or _NEW_BLOCK.match(text, match.end()):
         return True
     line = _line_before(text, match.start(), _WIDEST_WRAP + 1)
     return line.lstrip().startswith(("#", "|")) or not _was_wrapped(line, text, match.end())
