@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from datamind.testing.fakes import DecisionLog, ManualClock
     from datamind.testing.models import ScriptedModel
 
+# So that a failing standard test shows the values it compared.
+pytest.register_assert_rewrite("datamind.testing.conformance", "datamind.testing.machines")
+
 
 @pytest.fixture
 def datamind_profile(tmp_path: Path) -> Profile:

@@ -34,8 +34,17 @@ async def assert_gone(reader: VectorReader, document: Document, words: str) -> N
     assert not set(await found(reader, words, 100)) & set(document.chunk_ids)
 
 
-async def assert_one_of(reader: VectorReader, versions: Sequence[Document]) -> None:
-    """Fail unless each read shows exactly one of the versions, whole."""
-    assert [row in [one.row for one in versions] for row in (await reader.documents()).documents] == [True]
-    assert tuple(await reader.chunks(versions[0].document_id)) in [one.chunks for one in versions]
-    assert sorted(await found(reader, "alpha")) in [sorted(one.chunk_ids) for one in versions]
+async def versions_seen(reader: VectorReader, versions: Sequence[Document]) -> list[int]:
+    """Which version of a document the list, its chunks and a search show, each whole.
+
+    Raises:
+        ValueError: A read shows no version, two of them, or a part of one.
+    """
+    rows = (await reader.documents()).documents
+    chunks = tuple(await reader.chunks(versions[0].document_id))
+    hits = sorted(await found(reader, "alpha"))
+    return [
+        [[one.row] for one in versions].index(list(rows)),
+        [one.chunks for one in versions].index(chunks),
+        [sorted(one.chunk_ids) for one in versions].index(hits),
+    ]

@@ -175,8 +175,8 @@ class RerankerConformance(Conformance):
         """None, one, many, and many with the same text."""
         reranker = await self.open_reranker(tmp_path)
         assert isinstance(reranker, Reranker)
-        store = await filled_store(*_DOCUMENTS.values(), *(make_document(f"{n}.md", "the same") for n in range(5)))
-        hits = list(await store.search_words(make_query("the gateway budget same", 50)))
+        store = await filled_store(*_DOCUMENTS.values(), *(make_document(f"{n}.md", "one copy") for n in range(5)))
+        hits = list(await store.search_words(make_query("the gateway budget copy", 50)))
         assert len(hits) > 6
         for given in (hits, hits[::-1], hits[:1], []):
             ranked = await reranker.rerank("the gateway", given)

@@ -50,8 +50,12 @@ async def cancelled_when(loop: AgentLoopProtocol, turn: LoopTurn, moment: asynci
         task.cancel()
         await asyncio.wait([task])
     assert task.cancelled()
-    # The run may live in a task of its own: give it the chance to do what it must not.
-    for _ in range(20):
+    await let_others_run()
+
+
+async def let_others_run() -> None:
+    """Give a task that should have ended the chance to do what it must not."""
+    for _ in range(50):
         await asyncio.sleep(0)
 
 

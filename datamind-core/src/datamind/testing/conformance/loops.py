@@ -25,6 +25,7 @@ from datamind.testing.conformance.loop_checks import (
     assert_valid,
     cancelled_when,
     endless,
+    let_others_run,
     model_usage,
     results_of,
 )
@@ -266,12 +267,12 @@ class LoopConformance(ProviderConformance):
     async def test_g5_a75_after_cancellation_nothing_more_starts(self, tmp_path: Path) -> None:
         """Within the first of two writes: the second does not begin and the model is not asked again."""
         began: list[int] = []
-        in_first = asyncio.Event()
+        in_first, released = asyncio.Event(), asyncio.Event()
 
         async def save(args: Mapping[str, Any]) -> Mapping[str, Any]:
             began.append(args["n"])
             in_first.set()
-            await asyncio.sleep(PATIENCE_S)
+            await released.wait()
             return {}
 
         model = ScriptedModel([Turn(calls=[call_of("save", {"n": n}) for n in range(2)]), "Done."])
@@ -279,6 +280,8 @@ class LoopConformance(ProviderConformance):
         loop = await self.open_loop(tmp_path, LoopParts(Role.STORE, model, gate, SYSTEM))
         turn = LoopTurn(make_request(Role.STORE), Message.user("Save it."))
         await cancelled_when(loop, turn, in_first)
+        released.set()
+        await let_others_run()
         assert began == [0]
         assert len(model.requests) == 1
         await self._goes_on(loop, turn, model)
