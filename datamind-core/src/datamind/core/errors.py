@@ -47,11 +47,17 @@ class DataMindError(Exception):
     default_retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, code: str | None = None, retryable: bool | None = None, hint: str = "") -> None:
-        super().__init__(f"{message} {hint}".strip() if hint else message)
+        super().__init__(_sentences(message, hint))
         self.message = message
         self.hint = hint
         self.code = code or self.default_code
         self.retryable = self.default_retryable if retryable is None else retryable
+
+
+def _sentences(message: str, hint: str) -> str:
+    if not hint:
+        return message
+    return f"{message} {hint}" if message.endswith((".", "!", "?", ":", ";")) else f"{message}. {hint}"
 
 
 class ConfigError(DataMindError):

@@ -11,7 +11,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 class Record(BaseModel):
     """A frozen value; ``record["field"]`` works as well as ``record.field``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    # Built on first use: a short command pays only for the records it makes.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64", defer_build=True
+    )
 
     def __getitem__(self, key: str) -> Any:
         if key not in type(self).model_fields:

@@ -36,7 +36,7 @@ class SkillReads:
         Raises:
             NotFound: There is none of this name.
         """
-        skill = await (await self._reader()).skill(name)
+        skill = await self.find(name)
         if skill is None:
             raise NotFound(f"there is no skill {name[:80]!r}", hint="skill_list shows them.")
         return await self._evidence(skill, skill.body), skill
@@ -49,10 +49,9 @@ class SkillReads:
         """Folders that are no skills, and why."""
         return await (await self._reader()).problems()
 
-    async def checksum(self, name: str) -> str:
-        """Checksum of a skill's file; empty when there is none."""
-        skill = await (await self._reader()).skill(name)
-        return skill.checksum if skill else ""
+    async def find(self, name: str) -> Skill | None:
+        """One skill with its body, or None."""
+        return await (await self._reader()).skill(name)
 
     async def _evidence(
         self, skill: Skill, content: str, score: float | None = None, score_meaning: str = ""

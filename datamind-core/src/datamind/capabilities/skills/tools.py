@@ -70,38 +70,55 @@ async def _list(args: SkillListArguments, ctx: ToolContext) -> ToolOutput:
 
 
 async def _plan_upsert(args: SkillUpsertArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    previous = await _previous(args.name, ctx)
+    yield PlannedWrite({"draft": args.model_dump(mode="json"), "previous": previous}, label=args.name)
+
+
+async def _plan_delete(args: SkillNameArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    yield PlannedWrite({"name": args.name, "previous": await _previous(args.name, ctx)}, label=args.name)
+
+
+async def _previous(name: str, ctx: ToolContext) -> dict[str, Any] | None:
+    # Kept in the intent: a redo reports what the first try did, and a revert has what to restore.
     side: WriteSide = ctx.side
-    before = await side.read.skills.checksum(args.name)
-    yield PlannedWrite({"draft": args.model_dump(mode="json"), "before": before}, label=args.name)
+    skill = await side.read.skills.find(name)
+    return (
+        skill.model_dump(mode="json", include={"name", "description", "body", "keywords", "checksum"})
+        if skill
+        else None
+    )
 
 
 async def _upsert(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
     assert ctx.unit is not None  # the ledger runs writes
-    return await _writes(ctx).put(SkillDraft.model_validate(args["draft"]), args["before"], ctx.unit)
+    before = args["previous"]["checksum"] if args["previous"] else ""
+    return await _writes(ctx).put(SkillDraft.model_validate(args["draft"]), before, ctx.unit)
 
 
 async def _find(args: SkillNameArguments, ctx: ToolContext) -> Candidates:
     side: WriteSide = ctx.side
-    known = [skill.name for skill in await side.read.skills.skills() if skill.name == args.name]
-    return Candidates(tuple(known), tuple(known))
+    known = [skill for skill in await side.read.skills.skills() if skill.name == args.name and skill.writable]
+    return Candidates(
+        tuple(skill.name for skill in known), tuple(f"{skill.name}: {skill.description}" for skill in known)
+    )
 
 
 def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
     return {"name": ids[0]}
 
 
-async def _delete(args: SkillNameArguments, ctx: ToolContext) -> SurfaceWriteResult:
+async def _delete(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
     assert ctx.unit is not None  # the ledger runs writes
-    return await _writes(ctx).remove(args.name, ctx.unit)
+    return await _writes(ctx).remove(args["name"], ctx.unit)
 
 
 async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
-    there = bool(await _skills(ctx).checksum(result.ids[0]))
+    there = await _skills(ctx).find(result.ids[0]) is not None
     return ReadBack(there, "the skill is found" if there else "the skill is not found")
 
 
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
-    there = bool(await _skills(ctx).checksum(result.ids[0]))
+    there = await _skills(ctx).find(result.ids[0]) is not None
     return ReadBack(not there, "the skill is still found" if there else "the skill is not found")
 
 
@@ -154,6 +171,7 @@ def skill_tools() -> list[ToolSpec]:
             effect=ToolEffect.DESTRUCTIVE,
             surface=DataSurface.SKILLS,
             selector=Selector(_find, _pin),
+            plan=_plan_delete,
             read_back=_is_gone,
             revert="exact",
         ),

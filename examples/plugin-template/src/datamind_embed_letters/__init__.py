@@ -1,0 +1,1 @@
+"""A DataMind plugin to start from."""

@@ -1,0 +1,12 @@
+"""Settings under ``embedding.options``."""
+
+from __future__ import annotations
+
+from datamind.plugins import ProviderOptions
+from pydantic import Field
+
+
+class LettersOptions(ProviderOptions):
+    """Options of the embedding ``letters``."""
+
+    alphabet: str = Field("abcdefghijklmnopqrstuvwxyz", min_length=1, description="Letters that are counted.")
