@@ -47,7 +47,10 @@ async def test_a43_a_global_memory_is_visible_in_another_profile(tmp_path: Path)
 
 
 async def test_a52_two_calls_of_one_request_stay_in_its_profile(tmp_path: Path) -> None:
-    async with open_system(tmp_path, profile="customer_a") as ours, open_system(tmp_path, profile="customer_b") as other:
+    async with (
+        open_system(tmp_path, profile="customer_a") as ours,
+        open_system(tmp_path, profile="customer_b") as other,
+    ):
         await write(other, "memory_save", text="The vault code is 7-7-1.")
         for _ in range(2):
             assert contents(await read(ours, "memory_recall", query="vault code")) == []
@@ -89,8 +92,9 @@ async def test_b10_the_later_residence_holds_and_both_are_in_the_history(
 
 async def test_session_memories_are_seen_in_their_session_alone(tmp_path: Path, memory: dict[str, Any]) -> None:
     async with open_system(tmp_path, **memory) as system:
-        await write(system, "memory_save", session="s1", text="Call me Captain today.", scope="session")
-        assert contents(await read(system, "memory_recall", session="s1", query="captain")) == ["Call me Captain today."]
+        text = "Call me Captain today."
+        await write(system, "memory_save", session="s1", text=text, scope="session")
+        assert contents(await read(system, "memory_recall", session="s1", query="captain")) == [text]
         assert contents(await read(system, "memory_recall", session="s2", query="captain")) == []
         assert contents(await read(system, "memory_recall", query="captain")) == []
         outside = await write(system, "memory_save", text="No session here.", scope="session")
@@ -121,9 +125,8 @@ async def test_a_selector_that_means_several_memories_needs_a_person(tmp_path: P
 
 async def test_an_update_keeps_the_old_text_in_the_history(tmp_path: Path, memory: dict[str, Any]) -> None:
     async with open_system(tmp_path, **memory) as system:
-        await write(
-            system, "memory_save", text="The printer is in room 4.", subject="printer", attribute="place", functional=True
-        )
+        place = {"subject": "printer", "attribute": "place", "functional": True}
+        await write(system, "memory_save", text="The printer is in room 4.", **place)
         changed = await write(system, "memory_update", query="printer room", text="The printer is in room 6.")
         assert changed.receipts[0].result.operation == "updated"
         assert contents(await read(system, "memory_recall", query="printer")) == ["The printer is in room 6."]

@@ -19,7 +19,8 @@ async def test_a_skill_is_written_found_loaded_and_removed(tmp_path: Path) -> No
         assert contents(await read(system, "skill_get", name="close-month")) == ["1. Lock the journal.\n"]
         assert status(await write(system, "skill_upsert", **DRAFT)) == "unchanged"
         again = await write(system, "skill_upsert", **{**DRAFT, "body": "1. Ask first.\n"})
-        assert (again.receipts[0].result.operation, again.receipts[0].result.revert) == ("replaced", "restores_previous")
+        result = again.receipts[0].result
+        assert (result.operation, result.revert) == ("replaced", "restores_previous")
         gone = await write(system, "skill_delete", name="close-month")
         assert gone.receipts[0].read_back == "the skill is not found"
         assert contents(await read(system, "skill_search", query="close the books")) == []
@@ -49,7 +50,7 @@ async def test_utilities_answer_with_evidence_and_touch_no_data(tmp_path: Path) 
         assert contents(await read(system, "calculator", expression="12 * (3 + 4)")) == ["12 * (3 + 4) = 84"]
         converted = await read(system, "unit_convert", value=5, from_unit="km", to_unit="m")
         assert "5000" in contents(converted)[0]
-        clock = await read(system, "get_current_time", zone="Asia/Shanghai")
+        clock = await read(system, "get_current_time", timezone="Asia/Shanghai")
         assert clock.evidence[0].locator.repeatable is False
         hostile = await read(system, "calculator", expression="().__class__")
         assert hostile.is_error

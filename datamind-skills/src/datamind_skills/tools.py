@@ -48,7 +48,7 @@ class UnitConvertArguments(_Arguments):
 class CurrentTimeArguments(_Arguments):
     """A place, or none."""
 
-    zone: str | None = Field(
+    timezone: str | None = Field(
         None, max_length=64, description="IANA zone, city or offset such as UTC+8; this machine's zone if left out."
     )
 
@@ -76,7 +76,7 @@ async def _unit_convert(args: UnitConvertArguments, ctx: ToolContext) -> ToolOut
 
 
 async def _current_time(args: CurrentTimeArguments, ctx: ToolContext) -> ToolOutput:
-    reading = current_time(args.zone)
+    reading = current_time(args.timezone)
     line = f"{reading.weekday} {reading.iso} ({reading.zone}), {reading.utc} in UTC"
     return _output("get_current_time", args, ctx, asdict(reading), line, repeatable=False)
 

@@ -69,7 +69,7 @@ async def test_the_same_call_is_the_same_evidence() -> None:
 
 
 async def test_the_clock_is_not_repeatable() -> None:
-    outcome = await call("get_current_time", {"zone": "上海"})
+    outcome = await call("get_current_time", {"timezone": "上海"})
     assert outcome.data["zone"] == "Asia/Shanghai"
     assert outcome.evidence[0].locator.repeatable is False
     assert outcome.data["iso"] in outcome.evidence[0].content
@@ -94,7 +94,7 @@ async def test_the_clock_is_not_repeatable() -> None:
         ("unit_convert", convert(10**4000, "m", "km"), "limit_exceeded"),
         ("unit_convert", '{"value": NaN, "from_unit": "m", "to_unit": "km"}', "arguments_invalid.number"),
         ("unit_convert", convert(1, "USD", "EUR"), "input_invalid"),
-        ("get_current_time", {"zone": "../../etc/passwd"}, "input_invalid"),
+        ("get_current_time", {"timezone": "../../etc/passwd"}, "input_invalid"),
         ("analyze_text", {"text": "x" * 50_001}, "arguments_invalid"),
         ("analyze_text", {"text": "x", "max_terms": 51}, "arguments_invalid"),
         ("calculatоr", {"expression": "1"}, "access_denied"),
