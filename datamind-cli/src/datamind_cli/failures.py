@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 
 import click
-from datamind.core.errors import DataMindError
 
+from datamind.core.errors import DataMindError
 from datamind_cli.exits import ExitCode, exit_code_of
 from datamind_cli.state import State
 from datamind_cli.streams import can_show, discard_output, printable, printable_line

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from datamind_cli.exits import ExitCode, exit_code_of_failures
 from datamind_cli.records import show_notices, show_receipts, store_status
-from datamind_cli.render import Output
+from datamind_cli.render import Output, count_of
 
 if TYPE_CHECKING:
-    from datamind.core.receipts import StoreResult
+    from datamind.core.receipts import IngestReceipt, StoreResult
+
+_MAX_SHOWN: Final = 20
 
 
 def show_store_result(out: Output, result: StoreResult) -> None:
@@ -20,12 +23,21 @@ def show_store_result(out: Output, result: StoreResult) -> None:
     show_notices(out, result.notices)
     if result.answer:
         out.line(result.answer)
-    show_receipts(out, result.receipts)
+    _show_some(out, result.receipts)
     for ticket in result.approvals:
         out.line(f"waits for a person's approval: {ticket}")
     if "unreceipted_claim" in result.flags:
         out.line("The agent says that something was saved, and no receipt does: believe the receipts.")
     out.line(store_status(out, result), dim=True)
+
+
+def _show_some(out: Output, receipts: Sequence[IngestReceipt]) -> None:
+    """Every write that failed, and as many of the others as a person reads."""
+    failed = [receipt for receipt in receipts if receipt.result.error]
+    others = [receipt for receipt in receipts if not receipt.result.error]
+    show_receipts(out, [*others[:_MAX_SHOWN], *failed])
+    if len(others) > _MAX_SHOWN:
+        out.line(f"and {count_of(len(others) - _MAX_SHOWN, 'receipt')} more; `datamind receipts` lists them")
 
 
 def outcome_of(result: StoreResult) -> ExitCode:

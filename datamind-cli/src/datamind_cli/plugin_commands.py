@@ -15,6 +15,7 @@ from datamind.core.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
     import click
+
     from datamind.plugins import CommandSpec, PluginRecord
 
 _HOOK: Final = "datamind_register_commands"
@@ -40,7 +41,7 @@ def offered_commands(built_in: frozenset[str]) -> Offered:
     from datamind.plugins import PluginHost
 
     try:
-        with _quiet():
+        with quiet_plugins():
             host = PluginHost(environ=lenient_environ())
             specs = host.commands()
     except ConfigError as error:
@@ -56,6 +57,7 @@ def load_command(spec: CommandSpec) -> click.Command:
         PluginError: It does not import, or is no click command.
     """
     import click
+
     from datamind.plugins import load_attribute
 
     command = load_attribute(spec.target, spec.origin)
@@ -71,8 +73,8 @@ def lenient_environ() -> dict[str, str]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    # Whoever builds the system warns of a broken plugin; a list of commands does not do it a second time.
+def quiet_plugins() -> Iterator[None]:
+    """No warning of a broken plugin, where one is given anyway or the whole output is about plugins."""
     logger = logging.getLogger("datamind.plugins")
     before = logger.level
     logger.setLevel(logging.ERROR)

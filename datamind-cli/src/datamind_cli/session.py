@@ -67,7 +67,6 @@ async def opened_system(state: State, settings: Settings | None = None) -> Async
         ConfigError: A setting is wrong, or a plugin it names is missing or broken.
     """
     from datamind.agent import build_datamind
-
     from datamind_cli.approve import TerminalApprover
 
     settings = settings or load_settings(state)
@@ -95,7 +94,6 @@ def given_text(words: tuple[str, ...], what: str) -> str:
         InputInvalid: It is empty, or is not Unicode.
     """
     from datamind.core.errors import InputInvalid
-
     from datamind_cli.streams import read_standard_input
 
     text = (read_standard_input() if words == ("-",) else " ".join(words)).strip()

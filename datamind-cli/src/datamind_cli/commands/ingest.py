@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from datamind.core.errors import NotFound
 
+from datamind.core.errors import NotFound
 from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import outcome_of, show_store_result
 from datamind_cli.render import Output, count_of
@@ -57,7 +57,7 @@ async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -
                 )
         except asyncio.CancelledError:
             written = await system.receipts.count() - before
-            kept = f"{count_of(written, 'receipt')} written before it stay" if written else "nothing was written"
+            kept = f"{count_of(written, 'receipt')} stay" if written else "nothing was written"
             out.note(f"Stopped; {kept}. The same command goes on where it stopped.")
             return ExitCode.INTERRUPTED
     show_store_result(out, result)

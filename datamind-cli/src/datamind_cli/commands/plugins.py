@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from datamind_cli.exits import ExitCode
-from datamind_cli.plugin_commands import lenient_environ
+from datamind_cli.plugin_commands import lenient_environ, quiet_plugins
 from datamind_cli.render import Output, count_of
 from datamind_cli.state import common_options, state_of
 
@@ -22,9 +21,9 @@ def cli(ctx: click.Context) -> int:
     from datamind.plugins import PluginHost
 
     out = Output(state_of(ctx))
-    logging.getLogger("datamind.plugins").setLevel(logging.ERROR)  # the list below says it all
-    host = PluginHost(environ=lenient_environ())
-    rows = described_plugins(host)
+    with quiet_plugins():
+        host = PluginHost(environ=lenient_environ())
+        rows, problem = described_plugins(host)
     if out.is_json:
         out.json(rows)
         return ExitCode.OK
@@ -35,22 +34,28 @@ def cli(ctx: click.Context) -> int:
             out.line(f"{record.name}: {record.cause}")
         if record.traceback and out.verbosity:
             out.line(record.traceback)
+    if problem:
+        out.line(f"commands of plugins are not offered: {problem}")
     return ExitCode.OK
 
 
-def described_plugins(host: PluginHost) -> list[dict[str, Any]]:
-    """Every record with what its plugin registers; asking may turn a loaded plugin into a failed one."""
+def described_plugins(host: PluginHost) -> tuple[list[dict[str, Any]], str]:
+    """Every record with what its plugin registers, and why no command of a plugin is offered, if so.
+
+    Asking may turn a loaded plugin into a failed one.
+    """
     from datamind.core.errors import PluginError
 
     provided: dict[tuple[str, str], list[str]] = {}
     for provider in host.providers():
         provided.setdefault(_key(provider.origin), []).append(f"{provider.kind} {provider.name}")
+    problem = ""
     try:
         for command in host.commands():
             provided.setdefault(_key(command.origin), []).append(f"command {command.name}")
     except PluginError as error:
-        logging.getLogger(__name__).error("%s", error)
-    return [_row(record, provided.get(_key(record), [])) for record in host.records]
+        problem = str(error)
+    return [_row(record, provided.get(_key(record), [])) for record in host.records], problem
 
 
 def _key(record: PluginRecord | None) -> tuple[str, str]:

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import click
+
+from datamind.core.errors import DataMindError
+from datamind_cli.checking import (
+    Check,
+    environment_checks,
+    failed,
+    folder_checks,
+    plugin_checks,
+    system_checks,
+)
+from datamind_cli.exits import ExitCode
+from datamind_cli.plugin_commands import quiet_plugins
+from datamind_cli.render import Output, count_of, shorten
+from datamind_cli.session import load_settings, opened_system, run
+from datamind_cli.state import State, common_options, state_of
+
+_DETAIL_CHARS = 160
+
+
+@click.command("doctor")
+@common_options
+@click.pass_context
+def cli(ctx: click.Context) -> int:
+    """Check plugins, settings, folders, control.db and every store; exits with 1 when something is wrong."""
+    state = state_of(ctx)
+    out = Output(state)
+    with quiet_plugins():
+        checks = run(lambda: _checks(state))
+    wrong = sum(check.state == "failed" for check in checks)
+    if out.is_json:
+        out.json([vars(check) for check in checks])
+    else:
+        max_chars = _DETAIL_CHARS if not out.verbosity else 10 * _DETAIL_CHARS
+        rows = [(check.state, check.name, shorten(check.detail, max_chars), check.remedy) for check in checks]
+        out.table(("state", "check", "detail", "what to do"), rows)
+        out.line(f"{count_of(wrong, 'thing')} wrong." if wrong else "Nothing is wrong.")
+    return ExitCode.NEGATIVE if wrong else ExitCode.OK
+
+
+async def _checks(state: State) -> list[Check]:
+    checks = [*plugin_checks(), *environment_checks()]
+    try:
+        settings = load_settings(state)
+    except DataMindError as error:
+        return [*checks, failed("settings", error)]
+    checks += [Check("settings", "ok", f"profile {settings.data.profile}"), *folder_checks(settings)]
+    try:
+        async with opened_system(state, settings) as system:
+            return [*checks, *[check async for check in system_checks(system)]]
+    except DataMindError as error:
+        return [*checks, failed("start", error)]

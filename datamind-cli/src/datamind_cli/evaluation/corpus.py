@@ -1,0 +1,130 @@
+"""What an evaluation stores before it asks: documents, tables, triples, skills and memories."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from datamind.core.errors import DataMindError, SurfaceUnavailable
+from datamind_cli.evaluation.questions import read_json_lines
+
+if TYPE_CHECKING:
+    from datamind.agent.facade import DataMind
+
+_SKILL_FILE: Final = "SKILL.md"
+_MEMORY_KEYS: Final = frozenset({"text", "kind", "scope", "said_at"})
+
+
+@dataclass
+class Corpus:
+    """Where each path of the file goes."""
+
+    paths: list[Path] = field(default_factory=list)
+    skills: list[Path] = field(default_factory=list)
+    memories: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def plan_corpus(entries: Sequence[Path], tools: frozenset[str]) -> Corpus:
+    """Sort the paths; what needs a surface that is off becomes a problem, and its questions count as wrong.
+
+    Args:
+        entries: Files and folders, absolute.
+        tools: The storing agent's tools.
+    """
+    corpus = Corpus()
+    for entry in entries:
+        if skills := _skills_in(entry):
+            corpus.skills += skills
+        elif _is_memory_file(entry):
+            corpus.memories += [row for _, row in read_json_lines(entry)]
+        else:
+            _plan_path(corpus, entry, tools)
+    return corpus
+
+
+def _plan_path(corpus: Corpus, entry: Path, tools: frozenset[str]) -> None:
+    from datamind.capabilities.ingest.routing import route_path
+
+    routes: dict[str, list[Path]] = {}
+    for path in _files(entry):
+        try:
+            routes.setdefault(route_path(path, tools).tool, []).append(path)
+        except SurfaceUnavailable as error:
+            corpus.problems.append(f"{entry.name}/{path.name}" if path != entry else path.name)
+            corpus.problems[-1] += f" is skipped: {error.message}"
+    if len(routes) == 1 and not _is_partial(entry, routes):
+        corpus.paths.append(entry)  # as a whole, so that its files share commits
+    else:
+        corpus.paths += [path for paths in routes.values() for path in paths]
+
+
+def _is_partial(entry: Path, routes: dict[str, list[Path]]) -> bool:
+    (paths,) = routes.values()
+    (tool,) = routes
+    # A folder goes to the knowledge base; only one with nothing else in it may be handed over whole.
+    return entry.is_dir() and (tool != "kb_add_path" or len(paths) != len(list(_files(entry))))
+
+
+def _files(entry: Path) -> Iterator[Path]:
+    if not entry.is_dir():
+        yield entry
+        return
+    for path in sorted(entry.rglob("*")):
+        relative = path.relative_to(entry)
+        if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in relative.parts):
+            yield path
+
+
+def _skills_in(entry: Path) -> list[Path]:
+    if not entry.is_dir():
+        return []
+    if (entry / _SKILL_FILE).is_file():
+        return [entry]
+    return sorted(child.parent for child in entry.glob(f"*/{_SKILL_FILE}"))
+
+
+def _is_memory_file(entry: Path) -> bool:
+    if entry.suffix.lower() != ".jsonl" or entry.is_dir():
+        return False
+    first = next(read_json_lines(entry), (0, None))[1]
+    return isinstance(first, dict) and "text" in first and set(first) <= _MEMORY_KEYS
+
+
+async def store_corpus(system: DataMind, corpus: Corpus) -> list[str]:
+    """Store it; returns what went wrong, one line each."""
+    problems = list(corpus.problems)
+    for folder in corpus.skills:
+        shutil.copytree(folder, system.profile.data_dir / "skills" / folder.name, dirs_exist_ok=True)
+    problems += [problem for path in corpus.paths async for problem in _stored(system, path)]
+    problems += [problem for row in corpus.memories async for problem in _remembered(system, row)]
+    return problems
+
+
+async def _stored(system: DataMind, path: Path) -> Any:
+    try:
+        result = await system.ingest(path)
+    except DataMindError as error:
+        yield f"{path.name} is not stored: {error}"
+        return
+    for receipt in result.receipts:
+        if receipt.result.error:
+            name = receipt.source.uri if receipt.source else path.name
+            yield f"{name} is not stored: {receipt.result.error.message}"
+
+
+async def _remembered(system: DataMind, row: Any) -> Any:
+    from datamind.core.types import Role
+
+    if not isinstance(row, dict) or set(row) - _MEMORY_KEYS:
+        yield f"a memory is not of the form {{text, kind, scope, said_at}}: {str(row)[:80]}"
+        return
+    arguments = {key: value for key, value in row.items() if key != "said_at" and value}
+    if row.get("said_at"):
+        arguments["valid_from"] = row["said_at"]
+    outcome = await system.call("memory_save", arguments, role=Role.STORE)
+    if outcome.is_error:
+        yield f"a memory is not stored ({str(row.get('text'))[:60]!r}): {outcome.message}"
