@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -49,9 +50,7 @@ async def build_datamind(
         ConfigError: A setting is wrong, a named provider is missing, or a required hook is absent.
         StoreError: The profile's folder cannot be written, or control.db cannot be opened.
     """
-    configure_logging(settings.logging.level, settings.logging.format)
-    for secret in settings.secrets():
-        redactor.add(secret)
+    _prepare_logging(settings)
     host = host or PluginHost()
     registry = ProviderRegistry(host)
     profile = Profile.of(settings)
@@ -69,6 +68,21 @@ async def build_datamind(
     except BaseException:
         await services.aclose()
         raise
+
+
+def _prepare_logging(settings: Settings) -> None:
+    for secret in settings.secrets():
+        redactor.add(secret)
+    # An application that has set up logging keeps it; its handlers are its own.
+    if logging.getLogger("datamind").hasHandlers():
+        return
+    try:
+        configure_logging(settings.logging.level, settings.logging.format, settings.logging.file)
+    except OSError as error:
+        raise ConfigError(
+            f"logging.file {str(settings.logging.file)!r} cannot be opened ({error.strerror})",
+            hint="Name a file in a folder you can write to.",
+        ) from error
 
 
 async def _assemble(

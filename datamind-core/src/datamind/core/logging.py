@@ -7,6 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
@@ -98,13 +99,19 @@ class TextFormatter(logging.Formatter):
         return redactor.text(line)
 
 
-def configure_logging(level: str = "warning", style: str = "text", stream: TextIO | None = None) -> None:
-    """Send the ``datamind`` logger to ``stream`` (default: stderr); calling it again replaces the handler."""
+def configure_logging(level: str = "warning", style: str = "text", target: TextIO | Path | None = None) -> None:
+    """Send the ``datamind`` logger to a stream or a file (default: stderr); calling it again replaces the handler.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
     logger = logging.getLogger("datamind")
-    handler = logging.StreamHandler(stream)
+    opened = logging.FileHandler(target, encoding="utf-8") if isinstance(target, Path) else None
+    handler: logging.Handler = opened or logging.StreamHandler(None if isinstance(target, Path) else target)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     for old in list(logger.handlers):
         logger.removeHandler(old)
+        old.close()
     logger.addHandler(handler)
     logger.setLevel(level.upper())
     logger.propagate = False
