@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from datamind.testing.conformance.base import Conformance, ProviderConformance
 
 PATIENCE_S = 20

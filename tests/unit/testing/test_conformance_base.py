@@ -6,6 +6,7 @@ import pkgutil
 from importlib import import_module
 
 import pytest
+
 from datamind.core import hooks, protocols
 from datamind.testing import conformance
 from datamind.testing.conformance.base import Conformance, guarantees_of, guarantees_tested

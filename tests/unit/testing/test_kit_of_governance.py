@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from datamind.capabilities.ingest.loaders import TextLoader
 from datamind.core.errors import LimitExceeded
 from datamind.core.hooks import Allow, AskUser, Deny
@@ -14,7 +15,6 @@ from datamind.testing.conformance.governance import ApproverConformance, HookCas
 from datamind.testing.conformance.loaders import LoaderConformance, Sample
 from datamind.testing.fakes import ScriptedApprover
 from datamind.testing.gates import make_tool
-
 from tests.unit.testing.kits import failures_of, numbers_of, suite_of
 
 

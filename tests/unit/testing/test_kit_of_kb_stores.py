@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from datamind.capabilities.kb.providers.filtering import last_part, matches
 from datamind.capabilities.kb.providers.memory import MemoryReader, MemoryVectorStore, _Corpus, _Snapshot
 from datamind.core.protocols.kb import DocumentPage, KBFilter
 from datamind.testing.conformance.kb_store import VectorStoreConformance
 from datamind.testing.conformance.kb_vectors import VectorsConformance
-
 from tests.unit.testing.kits import failures_of, numbers_of, suite_of
 
 VECTORS = frozenset({"vectors"})

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from datamind.core.arguments import read_arguments
 from datamind.core.errors import ArgumentsInvalid, BudgetExceeded
 from datamind.core.outcome import ToolOutcome
 from datamind.testing.conformance import loop_checks, loops
 from datamind.testing.conformance.loops import LoopConformance
-
 from tests.unit.testing.kits import failures_of, numbers_of
 from tests.unit.testing.small_loop import SmallLoop
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.capabilities.embedding.hashing import HashingEmbedding
 from datamind.capabilities.kb.retrieval import HybridRetriever, LexicalRetriever, QueryVectors
 from datamind.core.errors import SurfaceUnavailable
@@ -12,7 +13,6 @@ from datamind.testing.conformance.kb_search import (
     RerankerConformance,
     RetrieverConformance,
 )
-
 from tests.unit.testing.kits import failures_of, numbers_of
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from datamind.capabilities.skills.providers.memory import MemorySkillReader, MemorySkillSource, _stored
 from datamind.core.errors import DataMindError
 from datamind.core.protocols.skills import SkillHit, SkillProblem
 from datamind.testing.conformance.skills import SkillSourceConformance
 from datamind.testing.providers import make_provider_context
-
 from tests.unit.testing.kits import failures_of, numbers_of, suite_of
 
 
