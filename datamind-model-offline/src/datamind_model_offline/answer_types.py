@@ -1,0 +1,158 @@
+"""What kind of thing a question asks for, and how that kind looks in text."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+
+class AnswerType(StrEnum):
+    """The kind of thing asked for."""
+
+    NUMBER = "number"
+    MONEY = "money"
+    TIME = "time"
+    DURATION = "duration"
+    FREQUENCY = "frequency"
+    PERSON = "person"
+    PLACE = "place"
+    REASON = "reason"
+    METHOD = "method"
+    PHONE = "phone"
+    EMAIL = "email"
+    LINK = "link"
+    COLOR = "color"
+    ANY = "any"
+
+
+FIRM: Final = frozenset(
+    {
+        AnswerType.NUMBER,
+        AnswerType.MONEY,
+        AnswerType.TIME,
+        AnswerType.DURATION,
+        AnswerType.FREQUENCY,
+        AnswerType.PHONE,
+        AnswerType.EMAIL,
+        AnswerType.LINK,
+        AnswerType.COLOR,
+    }
+)
+"""Kinds that can be told by their form: text without one does not answer."""
+
+_WORD_NUMBER: Final = (
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    r"|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
+    r"|dozen|half|once|twice|both|single|couple|no|none|zero|first|second|third|fourth|fifth|several|few|pair"
+)
+_HAN_NUMBER: Final = r"[零〇一二两三四五六七八九十百千万亿半几数双]+"
+_MEASURE: Final = (
+    r"[个個名位次天年月日周週小时時分秒元块塊万亿人种種条條项項间間层層楼樓岁歲度米厘公千克斤杯勺片颗件套台辆本页章节"
+    r"步支组張张座所家倍成半点點号號届期级級枚只隻口遍股部架艘顿頓站排打盒瓶袋包份轮门首篇句段字集季票克毫升里平]"
+)
+_MONTH: Final = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?"
+)
+_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|tue|wed|thu|fri|sat|sun)(?=\W)"
+_PERIOD: Final = (
+    r"(?:second|minute|hour|day|night|week|fortnight|month|quarter|season|semester|year|decade|centur(?:y|ie))s?"
+)
+_HAN_PERIOD: Final = (
+    r"(?:秒|分钟|分鐘|小时|小時|个小时|天|日|晚|周|週|星期|个星期|礼拜|个月|個月|月|季度|学期|年|年代|世纪|世紀)"
+)
+_CURRENCY: Final = (
+    r"[$€£¥￥]|\b(?:usd|eur|gbp|cny|rmb|jpy|chf|nok|sek|dkk|kr|dollars?|euros?|pounds?|cents?|yuan|yen|kroner|kronor|rupees?"
+    r"|francs?)\b|元|块钱|人民币|美金|欧|万|免费|\bfree\b"
+)
+
+_HAN_SURNAMES: Final = "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙龍万段雷钱汤尹黎易常武乔贺赖龚文欧司"
+_DURATION: Final = (
+        rf"(?:\d|\b(?:{_WORD_NUMBER}|a|an)\b)[\d.,\s–-]*(?:(?:and|to|or|a|half|business|working|calendar|full|-)[\s-]*)*{_PERIOD}\b|\d\s*(?:min|hrs?|h|mins|secs?|s|ms|m|km|cm|mm|ft|feet|miles?|met(?:er|re)s?|kilomet(?:er|re)s?|inch(?:es)?|yards?|pages?)\b"
+        rf"|\b(?:overnight|forever|permanent(?:ly)?|indefinitely|since|until|lifelong)\b|(?:\d|{_HAN_NUMBER})[\d.,～~至到-]*\s*多?(?:个)?(?:半)?{_HAN_PERIOD}|(?:\d|{_HAN_NUMBER})\s*(?:公里|千米|米|厘米|毫米|里|丈|尺|寸|页|集)|[一半]年|永久|长期|终身|到|从"
+    )  # fmt: skip
+
+_FORMS: Final = {
+    AnswerType.NUMBER: rf"\d|\b(?:{_WORD_NUMBER})\b|{_HAN_NUMBER}{_MEASURE}|第{_HAN_NUMBER}|[一二两三四五六七八九十百千万]{{2,}}|唯一|单[个一]",
+    AnswerType.DURATION: rf"{_DURATION}|\d|{_HAN_NUMBER}{_MEASURE}",
+    AnswerType.MONEY: rf"{_CURRENCY}|\d[\d.,]*(?!\d|[.,]\d|[:./-]\d|\s*(?:{_MONTH}|{_PERIOD}|%|percent|people|[ap]m|[年月日号点时天])\b)",
+    AnswerType.TIME: (
+        rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\s*[ap]\.?m\b|\b[12]\d{{3}}s?\b|\b(?:{_MONTH})\b|\b(?:{_DAY})|\d{{1,2}}(?:st|nd|rd|th)\b"
+        rf"|\b(?:noon|midnight|midday|morning|afternoon|evening|night|tonight|today|tomorrow|yesterday|weekends?|weekdays?"
+        rf"|spring|summer|autumn|winter|christmas|easter|dawn|dusk|sunrise|sunset|daily|weekly|monthly|annually|o'clock)\b"
+        rf"|\b(?:{_WORD_NUMBER}|\d+|next|last|every|each|this|per|a|an|following|previous|early|late|mid)[\s-]+{_PERIOD}\b"
+        r"|\b(?:before|after|once|as soon as|when|until|while|during|immediately|at once|at the end|at the beginning)\b"
+        rf"|\d[\d,]*\s*(?:years?\s+ago|bce?|ad|ce)\b|\d+\s*{_HAN_PERIOD}|[12]\d{{3}}|{_HAN_NUMBER}{_HAN_PERIOD}|\d+\s*[号日点點时時]|{_HAN_NUMBER}[号日点點时時]"
+        r"|(?:周|週|星期|礼拜)[一二三四五六日天末]|早上|上午|中午|下午|傍晚|晚上|晚间|凌晨|夜|清晨|春|夏|秋|冬|每[天日周月年晚早]"
+        r"|世纪|年代|时期|时代|初|末|期间|[前后後]|今[天年日]|明[天年日]|昨[天日]|去年|工作日|节假?日?|朝"
+    ),
+    AnswerType.FREQUENCY: (
+        rf"\b(?:every|each|per|once|twice|thrice|daily|hourly|nightly|weekly|biweekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?|times|always|never|usually|rarely|sometimes|regularly|{_DAY})\b"
+        r"|\ba\s+(?:day|week|month|year)\b|每|一次|两次|\d次|[一二两三四五六七八九十]次|[天日周月年]次|经常|从不|定期"
+    ),
+    AnswerType.PHONE: r"\+?\d[\d\s()./-]{4,}\d|\b(?:ext\.?|extension|分机|x)\s*\d{2,5}|\b\d{3,}\b",
+    AnswerType.EMAIL: r"[\w.+-]+@[\w-]+\.[\w.-]+",
+    AnswerType.LINK: r"https?://\S+|\bwww\.\S+|\b[\w-]+\.(?:com|org|net|io|cn|dev|example|local|internal|edu|gov)\b",
+    AnswerType.COLOR: (
+        r"\b(?:red|blue|green|yellow|black|white|gr[ae]y|brown|orange|purple|violet|pink|gold(?:en)?|silver|beige|teal|navy|turquoise"
+        r"|maroon|cream|crimson|olive|dark|light|colou?rs?)\b|[红蓝绿黄黑白灰棕橙紫粉金银褐青]色?|色"
+    ),
+    AnswerType.PERSON: rf"[{_HAN_SURNAMES}](?:[\u4e00-\u9fff]{{1,2}})|·|[小老阿][{_HAN_SURNAMES}]|经理|主任|医生|老师|教授|总监|主管|先生|女士|妈|爸|哥|姐|弟|妹|妻|丈夫|朋友|导演|皇帝|[帝王公侯]|总统|将军|博士|工程师|团队|部|人|家|员|者",
+    AnswerType.REASON: (
+        r"\b(?:because|since|due to|owing to|so that|in order to|as a result|therefore|thus|to avoid|to prevent|to keep|to protect|to reduce"
+        r"|to save|to allow|to make|caused|reason|otherwise|so)\b|因为|因|由于|由於|为了|為了|以便|以免|所以|原因|导致|導致|使得|以防|避免|故|否则|便于|为"
+    ),
+    AnswerType.METHOD: (
+        r"\b(?:by|using|use|with|via|through|first|then|call|click|run|send|go to|open|press|ask|fill|contact)\b"
+        r"|通过|通過|使用|利用|方法|方式|先|然后|用|按|打开|点击|拨打|联系|提交|以"
+    ),
+    AnswerType.PLACE: (
+        r"\b(?:in|at|on|near|to|from|behind|under|beside|next to|opposite|inside|outside|between|above|below|around|across|via)\b\s+\S"
+        r"|在|位于|位於|于|至|到|从|市|省|县|縣|区|區|国|國|州|镇|村|路|街|楼|室|层|库|站|馆|店|厅|院|岛|山|河|湖|海|洲|地|港|旁|附近|北|南|东|西"
+    ),
+}  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def form_of(kind: AnswerType) -> re.Pattern[str]:
+    """How things of this kind look in text."""
+    return re.compile(_FORMS[kind], re.IGNORECASE)
+
+
+_CLEAR: Final = {
+    AnswerType.MONEY: _CURRENCY,
+    AnswerType.DURATION: _DURATION,
+    AnswerType.TIME: (
+        rf"\d{{1,2}}[:.]\d{{2}}|\d\s*[ap]\.?m|[12]\d{{3}}|^(?:{_MONTH})$|^(?:{_DAY})$|\d(?:st|nd|rd|th)\b|noon|midnight|morning|evening"
+        r"|spring|summer|autumn|winter|weekend|\d+\s*[月日号点點时時年]|(?:周|週|星期|礼拜)[一二三四五六日天末]|[一二三四五六七八九十]+[月日号点點]|世纪|朝|每"
+    ),
+}
+_CUES: Final = {
+    AnswerType.PLACE: r"\b(?:address|location|located|situated|room|street|place|venue)\b|地址|地点|位于|位置|住址|坐落",
+    AnswerType.TIME: r"\b(?:date|time|deadline|due|schedule|opening hours|until|by|on|at|from|since|in)\b|时间|日期|截止|期限|定在|于",
+    AnswerType.MONEY: rf"{_CURRENCY}|\b(?:price|cost|costs|fee|salary|budget)\b|价|费|工资",
+    AnswerType.PERSON: r"\b(?:by|name|called|mr|mrs|ms|dr|prof|owner|lead|manager|director|head|chair)\b|由|叫|是|负责|担任",
+    AnswerType.PHONE: r"\b(?:phone|tel|telephone|call|dial|extension|hotline|number|mobile)\b|电话|热线|手机|分机|拨打",
+    AnswerType.NUMBER: r"\b(?:at most|at least|up to|maximum|minimum|about|total|number|per)\b|最多|至少|不超过|共|约",
+    AnswerType.DURATION: r"\b(?:for|lasts?|takes?|within|after|long|until|during)\b|需|约|共|保留|持续|为期|内",
+}
+_NOTHING: Final = re.compile(r"(?!)")
+
+
+@lru_cache(maxsize=32)
+def cue_of(kind: AnswerType) -> re.Pattern[str]:
+    """Words that announce a thing of this kind."""
+    return re.compile(_CUES[kind], re.IGNORECASE) if kind in _CUES else _NOTHING
+
+
+@lru_cache(maxsize=32)
+def _clear_form(kind: AnswerType) -> re.Pattern[str] | None:
+    return re.compile(_CLEAR[kind], re.IGNORECASE) if kind in _CLEAR else None
+
+
+def is_clear(kind: AnswerType, match: str) -> bool:
+    """Whether what was found cannot be anything else, as a date is and "ten days" is not."""
+    clear = _clear_form(kind)
+    return clear is None or clear.search(match) is not None

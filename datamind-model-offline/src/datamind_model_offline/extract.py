@@ -1,0 +1,96 @@
+"""From what was found to an answer: exact spans with their numbers, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from datamind_model_offline.passages import Found, Unit, distinct_units, shown_text
+from datamind_model_offline.question import Question
+from datamind_model_offline.scoring import Candidate, Scorer
+
+SURE: Final = 1.5
+"""From this trust on, a reader need not look at further surfaces."""
+
+_CLOSE: Final = 1.2
+_WORSE_WITHOUT_KIND: Final = 3.0
+_MAX_LIST_CHARS: Final = 700
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A span of one result, on one line."""
+
+    text: str
+    cite: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the evidence says.
+
+    Attributes:
+        trust: Above 0; the surer, the higher.
+    """
+
+    quotes: tuple[Quote, ...]
+    trust: float
+
+
+def choose(question: Question, found: Sequence[Found]) -> Answer | None:
+    """The span or two that answer best; None when nothing found answers."""
+    units = distinct_units(found)
+    ranked = sorted(Scorer(question, units).candidates(), key=lambda candidate: -candidate.choice)
+    best = _best(ranked)
+    if best is None or best.trust <= 0 or best.features["kind_missing"]:
+        return None
+    quotes = [_quote(question, best.unit, units)]
+    second = next((candidate for candidate in ranked if candidate is not best), None)
+    if second is not None and _adds(second, best, quotes):
+        quotes.append(_quote(question, second.unit, units))
+    return Answer(tuple(quotes), best.trust)
+
+
+def _best(ranked: Sequence[Candidate]) -> Candidate | None:
+    """The first of the kind asked for, unless it is much worse than the first of all."""
+    if not ranked:
+        return None
+    fitting = next((candidate for candidate in ranked if not candidate.features["kind_missing"]), ranked[0])
+    return fitting if ranked[0].choice - fitting.choice <= _WORSE_WITHOUT_KIND else ranked[0]
+
+
+def _adds(second: Candidate, best: Candidate, quotes: Sequence[Quote]) -> bool:
+    return (
+        best.choice - second.choice < _CLOSE
+        and second.trust > 0
+        and not second.features["kind_missing"]
+        and second.unit.shown not in quotes[0].text
+    )
+
+
+def _quote(question: Question, unit: Unit, units: Sequence[Unit]) -> Quote:
+    if question.wants_list and unit.kind == "item":
+        return Quote(_whole_list(unit, units), unit.found.cite)
+    if unit.points_back and unit.lead:
+        return Quote(f"{shown_text(unit.lead)} {unit.shown}", unit.found.cite)
+    return Quote(unit.shown, unit.found.cite)
+
+
+def _whole_list(unit: Unit, units: Sequence[Unit]) -> str:
+    """The list around the item, as it stands, within a bound; else the item alone."""
+    same = [u for u in units if u.found == unit.found and u.kind == "item" and u.heading == unit.heading]
+    text = shown_text(unit.found.content[same[0].start : same[-1].end], keep_lines=True)
+    return text if len(text) <= _MAX_LIST_CHARS else unit.shown
+
+
+def leading_sentences(found: Sequence[Found], *, limit: int = 3) -> Answer | None:
+    """The first sentences of what ranks best: as near to a summary as exact spans come."""
+    units = distinct_units([item for item in found if item.surface == "kb"][:limit])
+    spread: list[Unit] = []
+    documents = dict.fromkeys(unit.found.cite for unit in units)
+    for cite in documents:
+        own = [unit for unit in units if unit.found.cite == cite]
+        spread += own[: limit if len(documents) == 1 else 1]
+    quotes = tuple(Quote(unit.shown, unit.found.cite) for unit in spread[:limit])
+    return Answer(quotes, SURE) if quotes else None

@@ -1,0 +1,147 @@
+"""What the reading tools found, cut into the smallest spans that can be an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from datamind.capabilities.text.sentences import split_sentences
+
+UnitKind = Literal["sentence", "item", "row", "heading"]
+
+_HEADING: Final = re.compile(r"#{1,6}[ \t]+|\*\*[^*\n]+\*\*[:：]?\Z")
+_BULLET: Final = re.compile(
+    r"(?:[-*+•·◦▪–][ \t]+|\(?\d{1,3}[.)、][ \t]*|[（(]?[一二三四五六七八九十]{1,3}[、）)][ \t]*)(?=\S)"
+)
+_RULE_ROW: Final = re.compile(r"[|\s:+=_*-]+")
+_INTRO: Final = re.compile(r"[:：]\Z")
+_POINTS_BACK: Final = re.compile(
+    r"(?:it|its|they|their|them|he|his|she|her|this|these|that|those|there|then|here|both)\b|[它他她该其这此]|两者",
+    re.IGNORECASE,
+)
+_MARKER: Final = re.compile(r"\[(\d+)\]")
+_ENDS: Final = re.compile(r"[.!?。！？;；:：,，]\Z")
+_FRONT: Final = re.compile(r"#{1,6}[ \t]+|>[ \t]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One result of a reading tool.
+
+    Attributes:
+        cite: The number to cite it by.
+        share: Its score as a share of the best score of its call, 1.0 for the best.
+    """
+
+    cite: int
+    content: str
+    surface: str
+    source: str = ""
+    note: str = ""
+    rank: int = 0
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence, a list item or a table row of a result.
+
+    Attributes:
+        before: The unit in front of it, where a pronoun may point.
+        lead: The same where it is a sentence of the same paragraph, else empty.
+        heading: Headings, the sentence that introduces a list and the header of a table: what the unit is about.
+    """
+
+    found: Found
+    text: str
+    start: int
+    end: int
+    kind: UnitKind
+    before: str = ""
+    heading: str = ""
+    lead: str = ""
+
+    @property
+    def points_back(self) -> bool:
+        """Whether it begins with a word that means something said before."""
+        return _POINTS_BACK.match(self.text) is not None
+
+    @property
+    def shown(self) -> str:
+        """The exact span on one line, without list marks"""
+        body = self.text
+        if self.kind == "row":
+            body = body.strip().strip("|")
+        else:
+            body = _BULLET.sub("", _FRONT.sub("", body, count=1), count=1) if self.kind != "sentence" else body
+        return shown_text(body)
+
+
+def shown_text(text: str, *, keep_lines: bool = False) -> str:
+    """A span on one line, or line by line; a document's own ``[1]`` cannot pose as a citation."""
+    lines = text.splitlines() if keep_lines else [text]
+    return "\n".join(" ".join(_MARKER.sub(r"(\1)", line).split()) for line in lines)
+
+
+def units_of(found: Found) -> list[Unit]:
+    """The units of one result, in reading order; headings are context only."""
+    text = found.content
+    units: list[Unit] = []
+    # A passage's note names its document and section; a memory's says since when it holds.
+    headings: list[tuple[int, str]] = [(0, found.note)] if found.note and found.surface == "kb" else []
+    intro = header = before = asked = ""
+    end_before = 0
+    for start, end in split_sentences(text):
+        piece = text[start:end]
+        kind = "heading" if _stands_alone(text, start, end) else _kind_of(piece)
+        if kind == "heading":
+            level = len(piece) - len(piece.lstrip("#")) or 7
+            headings = [*(entry for entry in headings if entry[0] < level), (level, piece.strip("#* \t"))]
+            intro = header = asked = ""
+        if kind == "row":
+            if _RULE_ROW.fullmatch(piece):
+                continue
+            header = header or piece
+        elif kind == "sentence":
+            header = ""
+        about = " / ".join([*(title for _, title in headings), *(part for part in (asked, intro, header) if part)])
+        if kind != "heading":
+            is_asking = piece.rstrip().endswith(("?", "？"))
+            lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
+            if not is_asking:
+                units.append(Unit(found, piece, start, end, kind, before, about, lead))
+            else:
+                asked = piece
+        if kind == "sentence":
+            intro = piece if _INTRO.search(piece) else ""
+        before, end_before = ("", end) if kind == "heading" else (piece, end)
+    return units
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """A short first line with an empty line after it: a title without a mark."""
+    return (
+        not text[:start].strip()
+        and end - start <= 60
+        and text[end:].startswith(("\n\n", "\r\n\r\n"))
+        and (_ENDS.search(text[start:end]) is None)
+    )
+
+
+def _kind_of(piece: str) -> UnitKind:
+    if piece.lstrip().startswith("|"):
+        return "row"
+    if _HEADING.match(piece):
+        return "heading"
+    return "item" if _BULLET.match(piece) else "sentence"
+
+
+def distinct_units(results: Iterable[Found]) -> list[Unit]:
+    """Units of all results; the same sentence in overlapping chunks counts once, where it ranks best."""
+    seen: dict[tuple[str, str], Unit] = {}
+    for found in results:
+        for unit in units_of(found):
+            seen.setdefault((found.source, unit.text), unit)
+    return list(seen.values())

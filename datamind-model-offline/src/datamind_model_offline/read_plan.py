@@ -1,0 +1,235 @@
+"""RetrieveAgent without a model: which reads come next, and when they are enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from datamind_model_offline import listing, timeline
+from datamind_model_offline.conversation import Conversation, Step
+from datamind_model_offline.extract import SURE, Answer, Quote, choose, leading_sentences
+from datamind_model_offline.grammar import FormName, Parsed, parse_question
+from datamind_model_offline.passages import Found, shown_text
+from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
+from datamind_model_offline.question import Question, analyse, with_context
+from datamind_model_offline.replies import joined, language_of, say, surface_name
+from datamind_model_offline.statements import asked_fact
+from datamind_model_offline.utilities import utility_call
+
+MAX_ROUNDS: Final = 6
+"""Replies with calls in one run; after them the answer is made from what there is."""
+
+_MEMORIES: Final = 20
+_PASSAGES: Final = 8
+_WIDE_SHARE: Final = 0.5
+_SEARCHES: Final = {"memory_recall": "memory", "kb_search": "kb", "skill_search": "skills"}
+_FOLLOWS: Final = re.compile(
+    r"(?:and|what about|how about|or|also|then)\b|.*\b(?:it|its|they|them|their|he|him|his|she|her|there|that|those|this)\b"
+    r"|那|还有|另外|那么|.*(?:呢[?？]?\Z|[他她它]|那里|那边|这个|那个)",
+    re.IGNORECASE,
+)
+_FEW_WORDS: Final = 3.2
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One question and what is known about it."""
+
+    conversation: Conversation
+    question: Question
+    parsed: Parsed
+    language: str
+
+    @property
+    def found(self) -> list[Found]:
+        """Everything that can be cited, each piece once, where it ranked best."""
+        best: dict[int, Found] = {}
+        for step in self.conversation.steps:
+            wide = step.name == "kb_search" and step.arguments.get("query") == self.question.wide
+            for item in step.found:
+                if wide:
+                    item = replace(item, share=item.share * _WIDE_SHARE, rank=item.rank + 2)
+                best.setdefault(item.cite, item)
+        return list(best.values())
+
+
+def plan_reading(conversation: Conversation) -> Plan:
+    """The next calls, or the answer."""
+    reading = _read(conversation)
+    if not conversation.text:
+        return Plan(text=say(reading.language, "no_question"))
+    for stage in _stages(reading):
+        calls = tuple(call for call in map_known(conversation, stage(reading)) if not _was_made(conversation, call))
+        if not calls:
+            continue
+        if len(conversation.rounds) >= MAX_ROUNDS or _is_sure(reading):
+            break
+        return Plan(calls=calls)
+    return Plan(text=_final_text(reading))
+
+
+def map_known(conversation: Conversation, calls: Sequence[PlannedCall]) -> list[PlannedCall]:
+    """The calls that can be made here, with the arguments their tools know."""
+    return [known_arguments(conversation, call) for call in calls if conversation.has(call.name)]
+
+
+def _read(conversation: Conversation) -> Reading:
+    language = language_of(conversation.text)
+    question = analyse(conversation.text)
+    if conversation.earlier and _is_follow_up(question):
+        question = with_context(question, analyse(conversation.earlier[-1]))
+    return Reading(conversation, question, parse_question(conversation.text, question.language), language)
+
+
+def _is_follow_up(question: Question) -> bool:
+    weight = sum(term.weight for term in question.terms)
+    few = weight <= (_FEW_WORDS * 2 if question.language == "zh" else _FEW_WORDS)
+    return few and (not any(term.weight >= 1 for term in question.terms) or _FOLLOWS.match(question.text) is not None)
+
+
+Stage = Callable[[Reading], list[PlannedCall]]
+
+
+def _stages(reading: Reading) -> list[Stage]:
+    special: dict[FormName, list[Stage]] = {
+        FormName.COUNT: [lambda r: listing.calls(r.conversation, r.parsed)],
+        FormName.LISTING: [lambda r: listing.calls(r.conversation, r.parsed)],
+        FormName.SUMMARY: [_documents, _whole_document, _passages],
+        FormName.HISTORY: [_history, _memories, _passages, _wide_passages],
+        FormName.SKILL: [_memories, _skills, _skill_body, _passages, _wide_passages],
+    }
+    default = [_memories, _passages, _wide_passages, _skills, _skill_body]
+    return [_utility, *special.get(reading.parsed.form, default)]
+
+
+def _utility(reading: Reading) -> list[PlannedCall]:
+    call = utility_call(reading.parsed)
+    return [call] if call is not None else []
+
+
+def _memories(reading: Reading) -> list[PlannedCall]:
+    if not reading.conversation.holds("memory"):
+        return []
+    return [PlannedCall("memory_recall", {"query": reading.question.wide, "top_k": _MEMORIES})]
+
+
+def _history(reading: Reading) -> list[PlannedCall]:
+    if not reading.conversation.holds("memory"):
+        return []
+    calls = []
+    fact = asked_fact(reading.question.text)
+    year = reading.parsed.parts.get("year", "")
+    if year:
+        query = {"query": reading.question.wide, "top_k": _MEMORIES, "as_of": f"{year}-12-31T23:59:59Z"}
+        calls.append(PlannedCall("memory_recall", query))
+    if fact is not None:
+        calls.append(PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1]}))
+    return calls
+
+
+def _passages(reading: Reading) -> list[PlannedCall]:
+    if not reading.conversation.holds("kb"):
+        return []
+    return [PlannedCall("kb_search", {"query": _search_text(reading), "top_k": _PASSAGES})]
+
+
+def _wide_passages(reading: Reading) -> list[PlannedCall]:
+    if not reading.conversation.holds("kb") or reading.question.wide == _search_text(reading):
+        return []
+    return [PlannedCall("kb_search", {"query": reading.question.wide, "top_k": _PASSAGES})]
+
+
+def _search_text(reading: Reading) -> str:
+    earlier = [term.text for term in reading.question.context]
+    gap = "" if reading.question.language == "zh" else " "
+    return " ".join([reading.question.text, gap.join(earlier)]).strip()[:1_000]
+
+
+def _skills(reading: Reading) -> list[PlannedCall]:
+    if not reading.conversation.holds("skills"):
+        return []
+    return [PlannedCall("skill_search", {"query": reading.question.text[:1_000], "top_k": 3})]
+
+
+def _skill_body(reading: Reading) -> list[PlannedCall]:
+    """The best skill that was found, read whole."""
+    hits = [item for step in reading.conversation.steps if step.name == "skill_search" for item in step.found]
+    name = hits[0].content.partition(":")[0].strip() if hits else ""
+    return [PlannedCall("skill_get", {"name": name})] if re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) else []
+
+
+def _documents(reading: Reading) -> list[PlannedCall]:
+    return [PlannedCall("kb_list_documents", {"limit": 200})] if reading.conversation.holds("kb") else []
+
+
+def _whole_document(reading: Reading) -> list[PlannedCall]:
+    """The one document whose title or file name has the words of the topic."""
+    name = listing.document_named(reading.conversation, reading.parsed.parts.get("topic", ""))
+    return [PlannedCall("kb_get", {"document": name, "max_chars": 3_000})] if name else []
+
+
+def _was_made(conversation: Conversation, call: PlannedCall) -> bool:
+    return any(step.name == call.name and step.arguments == call.arguments for step in conversation.steps)
+
+
+def _is_sure(reading: Reading) -> bool:
+    if reading.parsed.form in (FormName.COUNT, FormName.LISTING):
+        return False
+    if reading.parsed.form is FormName.SUMMARY:
+        return any(step.name == "kb_get" and step.found for step in reading.conversation.steps)
+    answer = _answer(reading)
+    return answer is not None and answer.trust >= SURE
+
+
+def _answer(reading: Reading) -> Answer | None:
+    utilities = [step for step in reading.conversation.steps if step.found and step.found[0].surface == "utility"]
+    if utilities:
+        first = utilities[-1].found[0]
+        return Answer((Quote(shown_text(first.content), first.cite),), SURE)
+    found = reading.found
+    if reading.parsed.form is FormName.SUMMARY:
+        return leading_sentences(found)
+    if reading.parsed.form is FormName.HISTORY:
+        return _answer_from_history(reading, found)
+    return choose(reading.question, timeline.holding(found))
+
+
+def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | None:
+    year = reading.parsed.parts.get("year", "")
+    if year:
+        return choose(reading.question, timeline.holding(found, at=f"{year}-12-31"))
+    past = timeline.superseded(found, reading.question.text)
+    if past:
+        return Answer((Quote(shown_text(past[0].content), past[0].cite),), SURE)
+    return choose(reading.question, found)
+
+
+def _final_text(reading: Reading) -> str:
+    if reading.parsed.form in (FormName.COUNT, FormName.LISTING):
+        listed = listing.text(reading.conversation, reading.parsed, reading.language)
+        return listed or _nothing(reading)
+    answer = _answer(reading)
+    if answer is None:
+        return _nothing(reading)
+    return "\n".join(f"{quote.text} [{quote.cite}]" for quote in answer.quotes)
+
+
+def _nothing(reading: Reading) -> str:
+    language = reading.language
+    steps = reading.conversation.steps
+    failed = [step for step in steps if step.failed and step.name in _SEARCHES and step.error[1]]
+    searched = [_SEARCHES[step.name] for step in steps if step.name in _SEARCHES and not step.failed]
+    parts = [_failure(step, language) for step in failed]
+    if searched:
+        names = joined(language, [surface_name(language, surface) for surface in dict.fromkeys(searched)])
+        subject = reading.question.subject
+        key = "nothing" if subject else "nothing_at_all"
+        parts.insert(0, say(language, key, subject=shown_text(subject), surfaces=names))
+    return "\n".join(dict.fromkeys(parts)) or say(language, "nowhere")
+
+
+def _failure(step: Step, language: str) -> str:
+    name = surface_name(language, _SEARCHES[step.name])
+    return say(language, "failed_read", surface=name, message=shown_text(step.error[1]))
