@@ -11,6 +11,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from datamind.capabilities.control.contents import sync_folder
+from datamind.core.errors import StoreError
 from datamind.core.logging import redactor
 from datamind.core.record import now
 
@@ -31,7 +33,7 @@ class AuditChain:
         """Add one record in the open transaction; returns its sequence number.
 
         Raises:
-            OSError: The key cannot be read or made; the caller's write must then not happen.
+            StoreError: The key cannot be read or made; the caller's write must then not happen.
         """
         last = connection.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
         seq, prev = (last["seq"] + 1, last["hash"]) if last else (1, GENESIS)
@@ -49,7 +51,16 @@ class AuditChain:
     def _load_key(self, connection: sqlite3.Connection) -> bytes:
         if self._key is None:
             name = connection.execute("SELECT value FROM meta WHERE key = 'profile_uid'").fetchone()["value"]
-            self._key = _read_or_make_key(self._key_folder / f"{name}.key")
+            path = self._key_folder / f"{name}.key"
+            try:
+                self._key = _read_or_make_key(path)
+            except OSError as error:
+                raise StoreError(
+                    f"the audit key {str(path)!r} cannot be used ({error.strerror or error}), so nothing is written.",
+                    code="store_error.audit_key",
+                    retryable=False,
+                    hint="Set hooks.audit_key to a folder of your own.",
+                ) from error
         return self._key
 
 
@@ -64,22 +75,24 @@ def canonical_json(value: Any) -> str:
 
 
 def _read_or_make_key(path: Path) -> bytes:
+    # Made and read within a transaction of its profile, so a draft that is there was left by a dead process.
+    draft = path.with_name(f".{path.name}.new")
     if not path.exists():
-        _make_key(path)
+        _make_key(path, draft)
+    draft.unlink(missing_ok=True)
     key = path.read_bytes()
     if len(key) != _KEY_BYTES:
-        raise OSError(f"the audit key {path} is damaged")
+        raise OSError(f"it has {len(key)} bytes instead of {_KEY_BYTES}")
     return key
 
 
-def _make_key(path: Path) -> None:
+def _make_key(path: Path, draft: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(os.urandom(_KEY_BYTES))
         file.flush()
         os.fsync(file.fileno())
-    # A link appears whole or not at all, and never over another process's key.
+    # A link appears whole or not at all, and never over the key of a copy of this profile.
     with contextlib.suppress(FileExistsError):
         os.link(draft, path)
-    draft.unlink()
+    sync_folder(path.parent)

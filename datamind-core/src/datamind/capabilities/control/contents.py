@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
-from datamind.core.errors import IntegrityError
+from datamind.core.errors import IntegrityError, StoreError
 from datamind.core.types import content_hash
 
-INLINE_BYTES = 256 * 1024
+INLINE_BYTES: Final = 256 * 1024
+_ABANDONED_S: Final = 3600
 
 
 class ContentStore:
@@ -19,10 +24,20 @@ class ContentStore:
         self._blobs = blobs
 
     def prepare(self, content: bytes) -> str:
-        """Put large content on disk, synced, before the intent that names it; returns the hash."""
+        """Put large content on disk, synced, before the intent that names it; returns the hash.
+
+        Raises:
+            StoreError: It cannot be written; nothing is left of it.
+        """
         hashed = content_hash(content)
-        if len(content) > INLINE_BYTES and not self._path(hashed).exists():
-            _write_synced(self._path(hashed), content)
+        if len(content) > INLINE_BYTES:
+            try:
+                _put(self._path(hashed), content)
+            except OSError as error:
+                raise StoreError(
+                    f"{len(content)} bytes cannot be kept in {str(self._blobs)!r} ({error.strerror or error}).",
+                    hint="Check the space and the permissions there.",
+                ) from error
         return hashed
 
     def register(self, connection: sqlite3.Connection, hashed: str, content: bytes) -> None:
@@ -51,9 +66,22 @@ class ContentStore:
         return self._blobs / hashed[:2] / hashed
 
 
-def _write_synced(path: Path, content: bytes) -> None:
+def _put(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    _remove_abandoned(path.parent)
+    if not _holds(path, content):
+        _write_synced(path, content)
+    # Also for a blob that is there: whoever wrote it may have died before this.
+    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+        sync_folder(folder)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("wb") as file:
             file.write(content)
@@ -63,11 +91,17 @@ def _write_synced(path: Path, content: bytes) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    for folder in (path.parent, path.parent.parent):
-        _sync_folder(folder)
 
 
-def _sync_folder(folder: Path) -> None:
+def _remove_abandoned(folder: Path) -> None:
+    for draft in folder.glob(".*"):
+        with suppress(OSError):
+            if time.time() - draft.stat().st_mtime > _ABANDONED_S:
+                draft.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the entries of a folder survive a power loss."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import anyio.to_thread
 
-from datamind.capabilities.control.schema import migrate
-from datamind.core.errors import DataMindError, StoreError
+from datamind.capabilities.control.schema import check_file, migrate
+from datamind.core.errors import DataMindError, IntegrityError, StoreError
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 BUSY_TIMEOUT_S = 30.0
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_READ_ONLY: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_CAUSES: Final = {
+    sqlite3.SQLITE_BUSY: ("busy", "Another process is writing; try again."),
+    sqlite3.SQLITE_FULL: ("disk_full", "Free some space and try again."),
+    sqlite3.SQLITE_READONLY: ("read_only", "Check the permissions of the folder."),
+    sqlite3.SQLITE_CANTOPEN: ("read_only", "Check the permissions of the folder."),
+}
 
 
 class ControlDB:
@@ -55,10 +66,17 @@ class ControlDB:
                 result = work(connection)
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back(connection)
                 raise
             return result
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:  # closing rolls back too
+            connection.close()
+            self._writer = None
 
     def read_now(self, work: Work[T]) -> T:
         """``read`` for code that already runs in a worker thread."""
@@ -82,6 +100,7 @@ class ControlDB:
 
     def _open_writer(self) -> sqlite3.Connection:
         if self._writer is None:
+            self._check()
             connection = _connect(f"{self.path.absolute().as_uri()}?mode=rwc")
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -91,6 +110,12 @@ class ControlDB:
                 raise
             self._writer = connection
         return self._writer
+
+    def _check(self) -> None:
+        # On a connection that cannot write: opening a file for writing alone may change it.
+        if self.path.exists() and self.path.stat().st_size:
+            with closing(_connect(f"{self.path.absolute().as_uri()}?mode=ro")) as connection:
+                check_file(connection, self.path)
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -110,6 +135,20 @@ class _translated:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, sqlite3.Error | OSError) and not isinstance(error, DataMindError):
-            raise StoreError(
-                f"control.db cannot be used ({error})", hint="`datamind doctor` shows which store and why."
-            ) from error
+            raise _store_error(self._path, error) from error
+
+
+def _store_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+    primary = _primary_code(error)
+    if primary in _DAMAGED:
+        return IntegrityError(f"{str(path)!r} is damaged ({error}).", hint="Restore it from a backup.")
+    detail, hint = _CAUSES.get(primary, ("", "`datamind doctor` shows which store and why."))
+    code = f"{StoreError.default_code}.{detail}" if detail else None
+    return StoreError(f"{str(path)!r} cannot be used ({error}).", code=code, hint=hint)
+
+
+def _primary_code(error: sqlite3.Error | OSError) -> int:
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF
+    full, read_only = error.errno in _FULL, error.errno in _READ_ONLY
+    return sqlite3.SQLITE_FULL if full else sqlite3.SQLITE_READONLY if read_only else 0

@@ -14,7 +14,7 @@ import anyio
 from datamind.capabilities.control.audit import AuditChain, canonical_json
 from datamind.capabilities.control.contents import ContentStore
 from datamind.capabilities.control.database import ControlDB
-from datamind.capabilities.control.owners import Owner, is_alive, sweep
+from datamind.capabilities.control.owners import Owner, is_alive
 from datamind.core.context import RequestContext, WriteUnit
 from datamind.core.errors import Conflict
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, new_receipt_id
@@ -233,7 +233,6 @@ class IntentLog:
         if orphans:
             owner = self._owner.hold()
             db.executemany("UPDATE intents SET owner = ? WHERE seq = ?", [(owner, row["seq"]) for row in orphans])
-        sweep(self._owner.folder, {row["owner"] for row in rows} | {self._owner.name})
         return [self._read(db, row) for row in orphans]
 
     def _read(self, db: sqlite3.Connection, row: sqlite3.Row) -> Intent:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 
 class Owner:
-    """This process, as other processes can check it. The lock file appears at the first write."""
+    """This process, as other processes can check it. The lock file appears at the first write.
+
+    ``hold`` and ``is_alive`` are called within a transaction of the profile's control.db, so that nobody takes a file
+    for a dead owner's between its making and its locking.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -17,9 +21,10 @@ class Owner:
         self.name = f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def hold(self) -> str:
-        """Take the lock if it is not held yet; returns the owner's name."""
+        """Take the lock if it is not held yet, and sweep what dead owners left; returns the owner's name."""
         if self._descriptor is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _sweep(self.folder)
             descriptor = os.open(_file(self.folder, self.name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._descriptor = descriptor
@@ -48,12 +53,10 @@ def is_alive(folder: Path, name: str) -> bool:
     return False
 
 
-def sweep(folder: Path, in_use: set[str]) -> None:
-    """Remove lock files of dead owners that no open intent names any more."""
-    if not folder.is_dir():
-        return
+def _sweep(folder: Path) -> None:
+    # An owner without a file is as dead as one whose file nobody locks.
     for path in folder.glob("*.lock"):
-        if path.stem not in in_use and not is_alive(folder, path.stem):
+        if not is_alive(folder, path.stem):
             path.unlink(missing_ok=True)
 
 

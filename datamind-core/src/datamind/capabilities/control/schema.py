@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Final
 
 from datamind.core.errors import StoreError
@@ -155,33 +156,57 @@ MIGRATIONS: Final = (_V1,)
 """Statement ``i`` takes a file from version ``i`` to ``i + 1``; an entry never changes once released."""
 
 
+def check_file(connection: sqlite3.Connection, path: Path) -> None:
+    """Look at a file without changing it.
+
+    Raises:
+        StoreError: It was written by a newer DataMind, or by another program.
+    """
+    connection.execute("BEGIN")  # one snapshot: another process may be making the tables
+    version = _version(connection)
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    connection.execute("COMMIT")
+    _refuse_newer(version)
+    if (version or tables) and "intents" not in tables:
+        raise StoreError(
+            f"{str(path)!r} is a database of something else.",
+            code="store_error.foreign_file",
+            retryable=False,
+            hint="Move it away, or set data.base_dir to another folder.",
+        )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to the newest version in one transaction.
 
     Raises:
         StoreError: The file was written by a newer DataMind; it is left as it is.
     """
-    version = _version(connection)
-    if version == len(MIGRATIONS):
+    if _version(connection) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = _version(connection)  # another process may have migrated while this one waited
-        if version > len(MIGRATIONS):
-            raise StoreError(
-                f"control.db has version {version}, this DataMind knows {len(MIGRATIONS)}",
-                code="store_error.newer",
-                retryable=False,
-                hint="Upgrade datamind-core.",
-            )
+        _refuse_newer(version)
         for script in MIGRATIONS[version:]:
             for statement in _statements(script):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
+
+
+def _refuse_newer(version: int) -> None:
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"control.db has version {version}, this DataMind knows {len(MIGRATIONS)}.",
+            code="store_error.newer",
+            retryable=False,
+            hint="Upgrade datamind-core.",
+        )
 
 
 def _version(connection: sqlite3.Connection) -> int:
