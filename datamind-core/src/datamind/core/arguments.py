@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+import re
+from typing import Any, Final, NoReturn
 
 from datamind.core.errors import ArgumentsInvalid
 
-MAX_DEPTH = 64
-MAX_BYTES = 256 * 1024
+MAX_DEPTH: Final = 64
+MAX_BYTES: Final = 256 * 1024
+
+_BLANK: Final = " \t\r\n"
+_BRACKET_OR_STRING: Final = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_arguments(text: str, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
@@ -27,13 +32,14 @@ def read_arguments(text: str, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
             code="arguments_invalid.size",
             hint="Send less at a time.",
         )
-    if not text.strip():
+    if not text.strip(_BLANK):
         return {}
     _check_depth(text)
     value = _parse(text)
     if not isinstance(value, dict):
         raise ArgumentsInvalid(f"the arguments are a {type(value).__name__}, not a JSON object")
-    _check_strings(value)
+    if _SURROGATE_ESCAPE.search(text):
+        _check_strings(value)
     return value
 
 
@@ -82,22 +88,16 @@ def _finite_float(digits: str) -> float:
 
 
 def _check_depth(text: str) -> None:
-    depth, in_string, escaped = 0, False, False
-    for char in text:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char in "[{":
+    # Before parsing, for the parser recurses; most texts of a megabyte have few brackets and are not scanned.
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in _BRACKET_OR_STRING.finditer(text):
+        if match[0] in "[{":
             depth += 1
             if depth > MAX_DEPTH:
                 raise ArgumentsInvalid(f"the arguments nest deeper than {MAX_DEPTH}", code="arguments_invalid.depth")
-        elif char in "]}":
+        elif match[0] in "]}":
             depth -= 1
 
 

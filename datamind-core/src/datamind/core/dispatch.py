@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,11 +14,10 @@ from typing import Any, Protocol
 from datamind.core.arguments import read_arguments
 from datamind.core.context import RequestContext, ToolContext
 from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError, ToolFailed
-from datamind.core.hooks import Allow, AskUser, Deny, HookChain, PendingCall, Verdict
+from datamind.core.hooks import Allow, AskUser, Deny, HookChain, PendingCall, Revise, Verdict
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome, bounded, outcome_of_error
 from datamind.core.protocols.agent import ApprovalRequest, Approver
-from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.tools import ToolOutput, ToolRegistry, ToolSpec, assert_access, paths_of
 from datamind.core.types import ToolEffect
 
@@ -65,24 +66,35 @@ async def dispatch(call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutco
     Only cancellation and BudgetExceeded propagate.
     """
     started = time.monotonic()
-    outcome = await _checked(call, ctx, gate)
+    try:
+        outcome = await _checked(call, ctx, gate)
+    except BudgetExceeded:
+        raise
+    except AccessDenied as error:
+        await _record(gate, "denied", call, ctx, code=error.code, detail=error.message)
+        outcome = outcome_of_error(call.id, call.name, error, denied=True)
+    except DataMindError as error:
+        # Such as a decision that could not be put on record: then nothing runs.
+        outcome = outcome_of_error(call.id, call.name, error, denied=True)
+    except Exception as error:
+        outcome = outcome_of_error(call.id, call.name, _unforeseen(call.name, error), denied=True)
     return replace(outcome, duration_s=round(time.monotonic() - started, 6))
 
 
 async def _checked(call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
-    try:
-        spec = _permitted(call, ctx, gate.registry)
-        args = read_arguments(call.arguments, max_bytes=spec.max_argument_bytes)
-        pending = await _pending(spec, call.id, args, ctx, gate)
-    except AccessDenied as error:
-        await gate.recorder.record_decision("denied", call, ctx, code=error.code, detail=error.message)
-        return outcome_of_error(call.id, call.name, error, denied=True)
-    except DataMindError as error:
-        return outcome_of_error(call.id, call.name, error, denied=not isinstance(error, BudgetExceeded))
-    if pending.candidates is not None and not pending.candidates.ids:
-        return ToolOutcome(call.id, spec.name, spec.surface, args, {"matched": 0})
-    verdict = await gate.hooks.pre(pending, ctx, lambda args: _pending(spec, call.id, args, ctx, gate))
-    outcome = await _decided(verdict, call, ctx, gate)
+    spec = _permitted(call, ctx, gate.registry)
+
+    async def revise(args: Mapping[str, Any]) -> PendingCall:
+        # Through the strict reader again: a hook's arguments are held to what a model's are.
+        text = json.dumps(dict(args))
+        return await _pending(spec, call.id, read_arguments(text, max_bytes=spec.max_argument_bytes), ctx, gate)
+
+    args = read_arguments(call.arguments, max_bytes=spec.max_argument_bytes)
+    pending = await _pending(spec, call.id, args, ctx, gate)
+    if _means_nothing(pending):
+        return _nothing_matched(pending)
+    verdict = await gate.hooks.pre(pending, ctx, revise)
+    outcome = await _decided(verdict, call, ctx, gate, revise)
     return await _after(verdict.call, outcome, call, ctx, gate)
 
 
@@ -106,18 +118,30 @@ async def _pending(
     return PendingCall(call_id, spec, pinned, candidates)
 
 
-async def _decided(verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
+def _means_nothing(call: PendingCall) -> bool:
+    return call.candidates is not None and not call.candidates.ids
+
+
+def _nothing_matched(call: PendingCall) -> ToolOutcome:
+    return ToolOutcome(call.call_id, call.spec.name, call.spec.surface, call.args, {"matched": 0})
+
+
+async def _decided(verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: Gate, revise: Revise) -> ToolOutcome:
     for name in verdict.rewritten_by:
         await gate.recorder.record_decision("rewritten", call, ctx, detail=name)
     match verdict.decision:
-        case Deny(reason=reason, code=code):
-            await gate.recorder.record_decision("denied", call, ctx, code=code, detail=reason)
-            return outcome_of_error(call.id, call.name, AccessDenied(reason, code=code), denied=True)
+        case Deny() as deny:
+            return await _denied(deny, verdict.call, call, ctx, gate)
         case AskUser() as ask:
-            refused = await _asked(ask, verdict, call, ctx, gate)
-            return refused or await _run(verdict.call, _granting(verdict.call, ctx), gate)
+            refused = await _asked(ask, verdict, call, ctx, gate) or await _changed(verdict, call, ctx, gate, revise)
+            return refused or await _run(verdict.call, call, _granting(verdict.call, ctx), gate)
         case Allow():
-            return await _run(verdict.call, ctx, gate)
+            return await _run(verdict.call, call, ctx, gate)
+
+
+async def _denied(deny: Deny, pending: PendingCall, call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
+    await _record(gate, "denied", call, ctx, code=deny.code, detail=deny.reason)
+    return _failed(pending, AccessDenied(deny.reason, code=deny.code), denied=True)
 
 
 def _granting(call: PendingCall, ctx: RequestContext) -> RequestContext:
@@ -130,48 +154,77 @@ async def _asked(ask: AskUser, verdict: Verdict, call: ToolCall, ctx: RequestCon
     await gate.recorder.record_decision("asked", call, ctx, detail=ask.reason)
     approved = False
     if gate.approver is not None:
-        request = ApprovalRequest.of(verdict.call, ctx, ask)
+        # A copy: what runs is the stored call, whatever becomes of the one that was shown.
+        shown = replace(verdict.call, args=deepcopy(dict(verdict.call.args)))
         try:
-            approved = await gate.approver.decide(request) is True
+            approved = await gate.approver.decide(ApprovalRequest.of(shown, ctx, ask)) is True
         except Exception as error:
             log.warning("the approver failed: %s", type(error).__name__)
     if approved:
         await gate.recorder.record_decision("approved", call, ctx)
         return None
     refusal = ApprovalRequired(f"{ask.reason}; a person must approve this call", hint="Nothing was changed.")
-    await gate.recorder.record_decision("denied", call, ctx, code=refusal.code, detail=ask.reason)
-    return outcome_of_error(call.id, call.name, refusal, denied=True)
+    await _record(gate, "denied", call, ctx, code=refusal.code, detail=ask.reason)
+    return _failed(verdict.call, refusal, denied=True)
 
 
-async def _run(call: PendingCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
-    spec = call.spec
+async def _changed(
+    approved: Verdict, call: ToolCall, ctx: RequestContext, gate: Gate, revise: Revise
+) -> ToolOutcome | None:
+    """A person may take minutes: every hook is asked again, and only the call that was approved may run."""
+    again = await gate.hooks.pre(approved.call, ctx, revise)
+    if isinstance(again.decision, Deny):
+        return await _denied(again.decision, approved.call, call, ctx, gate)
+    if again.rewritten_by:
+        deny = Deny("the call is no longer the one that was approved", "access_denied.changed")
+        return await _denied(deny, approved.call, call, ctx, gate)
+    return None
+
+
+async def _run(pending: PendingCall, call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
+    spec = pending.spec
+    if _means_nothing(pending):  # what a rewrite made of it
+        return _nothing_matched(pending)
     try:
-        context = ToolContext(ctx, call.call_id, gate.sides.for_effect(spec.effect))
-        output = await spec.handler(spec.parse(call.args), context)
+        context = ToolContext(ctx, pending.call_id, gate.sides.for_effect(spec.effect))
+        output = await spec.handler(spec.parse(pending.args), context)
+        if not isinstance(output, ToolOutput):
+            what = "a write without a receipt" if spec.writes else f"a {type(output).__name__} instead of a ToolOutput"
+            return _failed(pending, ToolFailed(f"{spec.name} returned {what}"))
+        return _outcome(pending, output)
     except BudgetExceeded:
         raise
+    except AccessDenied as error:
+        # Such as a path that only turned out to be a link when it was opened.
+        await _record(gate, "denied", call, ctx, code=error.code, detail=error.message)
+        return _failed(pending, error)
     except DataMindError as error:
-        return replace(outcome_of_error(call.call_id, spec.name, error), surface=spec.surface, args=call.args)
+        return _failed(pending, error)
     except Exception as error:
-        # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
-        log.exception("%s failed", spec.name)
-        unexpected = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
-        return replace(outcome_of_error(call.call_id, spec.name, unexpected), surface=spec.surface, args=call.args)
-    if isinstance(output, SurfaceWriteResult):
-        unexpected = ToolFailed(f"{spec.name} returned a write without a receipt")
-        return outcome_of_error(call.call_id, spec.name, unexpected)
-    return _outcome(call, output)
+        return _failed(pending, _unforeseen(spec.name, error))
 
 
-def _outcome(call: PendingCall, output: ToolOutput) -> ToolOutcome:
-    data, evidence, cut = bounded(output, call.spec.bound)
+def _unforeseen(name: str, error: Exception) -> ToolFailed:
+    # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
+    log.error("%s failed", name, exc_info=error)
+    return ToolFailed(f"{name[:80]} failed ({type(error).__name__})")
+
+
+def _failed(pending: PendingCall, error: DataMindError, *, denied: bool = False) -> ToolOutcome:
+    outcome = outcome_of_error(pending.call_id, pending.spec.name, error, denied=denied)
+    return replace(outcome, surface=pending.spec.surface, args=pending.args)
+
+
+def _outcome(pending: PendingCall, output: ToolOutput) -> ToolOutcome:
+    spec = pending.spec
+    data, evidence, cut = bounded(output, spec.bound, offset=_page_start(pending))
     failed = next((receipt for receipt in output.receipts if receipt.status == "failed"), None)
     error = failed.result.error if failed else None
     return ToolOutcome(
-        call.call_id,
-        call.spec.name,
-        call.spec.surface,
-        call.args,
+        pending.call_id,
+        spec.name,
+        spec.surface,
+        pending.args,
         data,
         evidence,
         output.receipts,
@@ -179,7 +232,14 @@ def _outcome(call: PendingCall, output: ToolOutput) -> ToolOutcome:
         code=error.code if error else "",
         message=error.message if error else "",
         truncated=cut,
+        max_chars=spec.bound.max_chars,
     )
+
+
+def _page_start(pending: PendingCall) -> int | None:
+    """Where the page starts that a tool was asked for; None for a tool without pages."""
+    offset = pending.args.get("offset", 0) if "offset" in pending.spec.input_schema.get("properties", {}) else None
+    return offset if isinstance(offset, int) else None
 
 
 async def _after(
@@ -189,8 +249,16 @@ async def _after(
     if not failed:
         return outcome
     detail = f"after the call: {', '.join(failed)}"
-    await gate.recorder.record_decision("failed", call, ctx, code="access_denied.hook_failed", detail=detail)
+    await _record(gate, "failed", call, ctx, code="access_denied.hook_failed", detail=detail)
     if outcome.receipts:
         return replace(outcome, data={**outcome.data, "hooks_failed": list(failed)})
     error = AccessDenied(f"the result is withheld: a hook failed {detail}", code="access_denied.hook_failed")
-    return replace(outcome_of_error(call.id, call.name, error, denied=True), surface=outcome.surface, args=outcome.args)
+    return _failed(pending, error, denied=True)
+
+
+async def _record(gate: Gate, kind: str, call: ToolCall, ctx: RequestContext, *, code: str, detail: str) -> None:
+    """Put on record what holds anyway: a refusal stays one, and receipts are not lost, when the record fails."""
+    try:
+        await gate.recorder.record_decision(kind, call, ctx, code=code, detail=detail)
+    except Exception:
+        log.exception("a decision on %s could not be put on record", call.name[:80])

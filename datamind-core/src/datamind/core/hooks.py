@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -161,12 +162,16 @@ class HookChain:
         self, call: PendingCall, ctx: RequestContext
     ) -> tuple[Verdict, tuple[str, Mapping[str, Any]] | None]:
         asked: Verdict | None = None
+        decided_on = _json(call.args)
         for named in self._ordered:
             decision = await self._ask(named, call, ctx)
+            if _json(call.args) != decided_on:
+                # The hooks before it decided on other arguments.
+                return Verdict(call, _broken(named.name, "changed the arguments in place"), named.name), None
             match decision:
                 case Deny():
                     return Verdict(call, decision, named.name), None
-                case Rewrite(args=args) if dict(args) != dict(call.args):
+                case Rewrite(args=args) if _json(args) != decided_on:
                     return Verdict(call, Allow()), (named.name, args)
                 case AskUser() if asked is None:
                     asked = Verdict(call, decision, named.name)
@@ -174,13 +179,19 @@ class HookChain:
 
     async def _ask(self, named: NamedHook, call: PendingCall, ctx: RequestContext) -> Decision:
         try:
-            with anyio.fail_after(self.timeout_s):
+            with anyio.fail_after(self.timeout_s) as limit:
                 decision: object = await named.hook.pre(call, ctx)
         except Exception as error:
             log.warning("hook %s failed before %s: %s", named.name, call.spec.name, type(error).__name__)
             return _failure(named.name, error)
+        if limit.cancel_called:  # it caught the cancellation and went on
+            return _failure(named.name, TimeoutError())
         if not isinstance(decision, Allow | Deny | AskUser | Rewrite):
-            return Deny(f"the hook {named.name!r} gave no decision", "access_denied.hook_failed")
+            return _broken(named.name, "gave no decision")
+        if isinstance(decision, Rewrite):
+            args: object = decision.args
+            if not isinstance(args, Mapping):
+                return _broken(named.name, "rewrote the arguments to what is no object")
         return decision
 
     async def post(self, call: PendingCall, outcome: ToolOutcome, ctx: RequestContext) -> tuple[str, ...]:
@@ -198,4 +209,13 @@ class HookChain:
 
 def _failure(name: str, error: Exception) -> Deny:
     # The exception's own text may quote arguments or secrets, so only its type is told.
-    return Deny(f"the hook {name!r} failed ({type(error).__name__})", "access_denied.hook_failed")
+    return _broken(name, f"failed ({type(error).__name__})")
+
+
+def _broken(name: str, what: str) -> Deny:
+    return Deny(f"the hook {name!r} {what}", "access_denied.hook_failed")
+
+
+def _json(args: Mapping[str, Any]) -> str:
+    # As text, for 1 == True == 1.0; what is no JSON is refused when it is validated.
+    return json.dumps(dict(args), default=repr)
