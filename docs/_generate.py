@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib.metadata import EntryPoint
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from datamind.config.describe import SettingDescription, describe_settings
 from datamind.core import errors
-from datamind.plugins import specs
+from datamind.plugins import PluginHost, ProviderKind, specs
+from datamind.plugins.discovery import ENTRY_POINT_GROUP
+from datamind.plugins.known import PROVIDER_REQUIREMENTS
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+
+    from datamind.core.tools import ToolSpec
 
 DOCS = Path(__file__).parent
 SECTIONS = {
@@ -44,11 +51,15 @@ def error_classes() -> list[type[errors.DataMindError]]:
     ]
 
 
+def members() -> list[Path]:
+    """The folders of the distributions, in the order of the member list."""
+    pyproject = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    return [DOCS.parent / name for name in pyproject["tool"]["datamind"]["members"]]
+
+
 def sources() -> Iterator[Path]:
-    root = DOCS.parent
-    pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    for member in pyproject["tool"]["datamind"]["members"]:
-        yield from sorted((root / member / "src").rglob("*.py"))
+    for member in members():
+        yield from sorted((member / "src").rglob("*.py"))
 
 
 def codes_raised() -> dict[str, set[str]]:
@@ -139,10 +150,84 @@ def _settings_table(rows: Iterable[SettingDescription]) -> Iterator[str]:
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def member_host() -> PluginHost:
+    """The plugins of this repository, whatever else is installed."""
+    entries: list[EntryPoint] = []
+    for member in members():
+        project = tomllib.loads((member / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        plugins = project.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
+        entries += [EntryPoint(name, module, ENTRY_POINT_GROUP) for name, module in plugins.items()]
+    return PluginHost(entries, environ={})
+
+
+def catalogue() -> list[ToolSpec]:
+    """Every tool of every surface, on or off in any one profile."""
+    from datamind.capabilities.kb.tools import kb_tools
+    from datamind.capabilities.memory.tools import memory_tools
+    from datamind.capabilities.skills.tools import skill_tools
+
+    return [*memory_tools(), *kb_tools(), *skill_tools(), *member_host().tools(None)]
+
+
+def tools_page() -> str:
+    parts = [
+        "# Tools",
+        "What a model may call, and `system.call` with it. The effect decides which agent holds a tool: `write` and "
+        "`destructive` StoreAgent, `read` and `pure` RetrieveAgent. `revert` is what receipts say could be taken back; "
+        "this version has no command for it.",
+    ]
+    for tool in catalogue():
+        parts += [
+            f"## `{tool.name}` {{ #{tool.name} }}",
+            f"{tool.description}\n\n`{tool.surface}`, effect `{tool.effect}`"
+            + (f", revert `{tool.revert}`." if tool.writes else "."),
+            "\n".join(_arguments_table(tool)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _arguments_table(tool: ToolSpec) -> Iterator[str]:
+    properties = tool.input_schema.get("properties", {})
+    if not properties:
+        return
+    yield "| argument | default | meaning |"
+    yield "|---|---|---|"
+    for name, schema in properties.items():
+        default = "must be given" if name in tool.input_schema.get("required", ()) else "none"
+        if schema.get("default") is not None:
+            default = f"`{json.dumps(schema['default'])}`"
+        yield f"| `{name}` | {default} | {schema.get('description', '')} |"
+
+
+def kinds_page() -> str:
+    parts = [
+        "# Kinds of providers",
+        "A setting chooses each provider by name. The name chosen by default is a constant, never whatever happens to "
+        "be installed. Names in the last column are reserved for distributions that are not part of this version.",
+        "| kind | chosen by | in this version | reserved |\n|---|---|---|---|",
+    ]
+    found = member_host().providers()
+    rows = []
+    for kind in ProviderKind:
+        here = {spec.name: spec.summary for spec in found if spec.kind is kind}
+        later = [name for known, name in PROVIDER_REQUIREMENTS if known is kind and name not in here]
+        cells = [f"`{kind}`", f"`{kind.setting}`" if kind.setting else "media type"]
+        cells += ["<br>".join(f"`{name}`: {text}" for name, text in here.items()), ", ".join(f"`{n}`" for n in later)]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n\n".join(parts) + "\n" + "\n".join(rows) + "\n"
+
+
+def readme_page(member: Path) -> str:
+    return (member / "README.md").read_text(encoding="utf-8")
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "plugins/kinds.md": kinds_page,
+    **{f"plugins/{member.name}.md": partial(readme_page, member) for member in members()},
     "reference/errors.md": errors_page,
     "reference/plugin-hooks.md": hooks_page,
     "reference/settings.md": settings_page,
+    "reference/tools.md": tools_page,
 }
 
 
