@@ -24,6 +24,9 @@ def show_store_result(out: Output, result: StoreResult) -> None:
     if result.answer:
         out.line(result.answer)
     _show_some(out, result.receipts)
+    for call in result.tool_trace:
+        if call.is_error and not call.receipt_ids:
+            out.line(f"{call.name} failed: `datamind explain {call.code}`")
     for ticket in result.approvals:
         out.line(f"waits for a person's approval: {ticket}")
     if "unreceipted_claim" in result.flags:
