@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+
 from datamind.plugins import NO_OPTIONS, ProviderKind
 from datamind.testing.providers import ProviderTarget
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
+
 from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.protocols.models import EmbeddingProvider
 from datamind.plugins import ProviderKind

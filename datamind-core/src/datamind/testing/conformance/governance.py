@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from datamind.core.context import RequestContext
 from datamind.core.dispatch import dispatch
-from datamind.core.hooks import Allow, AskUser, Decision, Deny, PendingCall, Rewrite, ToolHook
+from datamind.core.hooks import Allow, AskUser, Candidates, Decision, Deny, PendingCall, Rewrite, ToolHook
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome
 from datamind.core.protocols.agent import ApprovalRequest, Approver
@@ -35,6 +35,7 @@ class HookCase:
     decision: type[Allow] | type[Deny] | type[AskUser] | type[Rewrite]
     args: Mapping[str, Any] = field(default_factory=dict)
     role: Role = Role.STORE
+    candidates: Candidates | None = None
 
 
 class HookConformance(Conformance):
@@ -86,6 +87,8 @@ class HookConformance(Conformance):
         """Allowed, denied or asked about, and it does not raise for any of them."""
         hook = await self.open_hook(tmp_path)
         for case in self.cases(tmp_path):
+            if case.tool.access not in case.role.access:
+                continue  # the gate refuses it before any hook is asked
             counting = _Counting(hook)
             gate = make_gate(case.tool, role=case.role, hooks=[counting])
             outcome = await dispatch(ToolCall.of(case.tool.name, case.args), make_request(case.role), gate)
@@ -111,7 +114,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _pending(case: HookCase, tool: ToolSpec) -> PendingCall:
-    return PendingCall("call_under_test", tool, dict(case.args))
+    return PendingCall("call_under_test", tool, dict(case.args), case.candidates)
 
 
 async def _decide(hook: ToolHook, case: HookCase, tool: ToolSpec) -> Decision:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from datamind.capabilities.kb.retrieval import VectorSearch
 from datamind.core.errors import DataMindError
 from datamind.core.protocols.kb import KBFilter, SupportsVectors

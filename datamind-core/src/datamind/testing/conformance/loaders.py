@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+
 from datamind.core.errors import LimitExceeded, SourceUnreadable
 from datamind.core.protocols.ingest import FileLoader, LoadLimits
 from datamind.plugins import ProviderKind

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+
 from datamind.core.errors import AnswerInvalid, ModelError, ModelOverloaded
 from datamind.core.messages import (
     Message,

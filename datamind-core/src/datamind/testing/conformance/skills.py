@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+
 from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.protocols.skills import Skill, SkillDraft, SkillReader, SkillSource
 from datamind.plugins import ProviderKind
