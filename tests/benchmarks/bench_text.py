@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from measure import Row, medians_s
+
 from datamind.capabilities.text.bm25 import BM25Index
 from datamind.capabilities.text.chunking import chunk_text
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
-from measure import Row, medians_s
 
 SETS = {
     "xquad en": "retrieval-xquad/xquad.en.json",

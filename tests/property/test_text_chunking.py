@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from datamind.capabilities.text.blocks import split_blocks
 from datamind.capabilities.text.chunking import WHOLE_FACTOR, chunk_text
 from datamind.capabilities.text.sentences import split_sentences
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 MEDIA_TYPES = st.sampled_from(["text/plain", "text/markdown"])
 PIECES = st.sampled_from(
@@ -19,7 +20,11 @@ PIECES = st.sampled_from(
      "e\u0301", "👩\u200d🔬", "\u3000", "\ufeff", "\x0c", "\ud83d", "\ude00",
      "U.S. ", "...", "?!", "，", ", ", "a" * 50, "中" * 50]
 )  # fmt: skip
-TEXTS = st.lists(PIECES, max_size=80).map("".join) | st.text(max_size=200)
+PROSE = st.lists(
+    st.tuples(st.integers(1, 40).map(lambda n: "w" * n + "."), st.sampled_from([" ", " ", "\n\n", "\n# H\n"])),
+    max_size=12,
+).map(lambda pairs: "".join(map("".join, pairs)))
+TEXTS = st.lists(PIECES, max_size=80).map("".join) | PROSE | st.text(max_size=200)
 
 
 def is_blank(text: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from datamind.capabilities.text.bm25 import BM25Index
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.capabilities.text.normalize import contains_normalized, normalize_for_match
 from datamind.capabilities.text.numerals import find_numbers
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 IDS = st.sampled_from([f"d{n}" for n in range(8)])
 TOKENS = st.lists(st.sampled_from("abcde"), max_size=6)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 
-from datamind.capabilities.text.offsets import normalize_nfkc, normalize_with_offsets
-from datamind.capabilities.text.tokens import MAX_TOKEN_CHARS, tokenize, tokenize_for_index, tokenize_with_spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from datamind.capabilities.text.offsets import normalize_nfkc, normalize_with_offsets
+from datamind.capabilities.text.tokens import MAX_TOKEN_CHARS, tokenize, tokenize_for_index, tokenize_with_spans
 
 LANGUAGES = st.sampled_from([None, "en", "de", "fr", "zh", "ru", "sw"])
 PIECES = st.sampled_from(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from datamind.capabilities.text.bm25 import BM25Index
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.errors import InputInvalid
@@ -32,6 +33,14 @@ def test_scores_follow_the_formula() -> None:
         "b": rarity * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1 / 2)),
     }
     assert dict(index.search(["x"], 10)) == pytest.approx(expected)
+
+
+def test_a_token_that_a_query_repeats_counts_twice() -> None:
+    index = BM25Index()
+    index.add("a", ["x", "y"])
+    index.add("b", ["z"])
+    once, twice = index.search(["x"], 1), index.search(["x", "x"], 1)
+    assert twice[0][1] == pytest.approx(2 * once[0][1])
 
 
 def test_a37_chinese_words_find_their_document_first() -> None:

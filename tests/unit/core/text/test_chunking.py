@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+
 from datamind.capabilities.text.chunking import Chunk, chunk_text
 from datamind.core.errors import InputInvalid
 
@@ -81,6 +82,11 @@ def test_a_large_table_is_cut_by_rows_and_each_part_names_its_header() -> None:
     assert sum(content.count("| row") for _, content in [first, *others]) == 60
 
 
+def test_a_large_table_that_begins_the_text_holds_its_header_once() -> None:
+    chunks = markdown("| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 40)
+    assert [chunk.table_header for chunk, _ in chunks] == [None] + [(0, 19)] * (len(chunks) - 1)
+
+
 def test_a_large_code_block_is_cut_by_lines() -> None:
     lines = [f"statement_{n} = {n}" for n in range(60)]
     contents = [content for _, content in markdown("\n".join(["~~~", *lines, "~~~"]))]
@@ -96,6 +102,25 @@ def test_headings_in_code_and_inline_fences_are_no_structure() -> None:
 def test_sibling_sections_do_not_inherit_each_other() -> None:
     text = "# A\na\n### Deep\nd\n## B\nb\n# C#\nc\n#hashtag\n"
     assert [chunk.heading_path for chunk, _ in markdown(text)] == [("A",), ("A", "Deep"), ("A", "B"), ("C#",)]
+
+
+def test_a_heading_without_a_title_adds_nothing_to_the_path() -> None:
+    assert [chunk.heading_path for chunk, _ in markdown("# A\na\n##\nb\n")] == [("A",), ("A",)]
+
+
+def test_a_rule_below_a_list_item_is_no_heading() -> None:
+    assert [chunk.heading_path for chunk, _ in markdown("- item\n---\nText.")] == [()]
+
+
+@pytest.mark.parametrize("opening", ["---", "\ufeff---", "+++"])
+def test_front_matter_is_a_block_of_its_own(opening: str) -> None:
+    fence = opening.lstrip("\ufeff")
+    contents = [content for _, content in markdown(f"{opening}\n# comment\n{fence}\n# Title\nText.\n")]
+    assert contents == [f"{opening}\n# comment\n{fence}", "# Title\nText."]
+
+
+def test_front_matter_that_never_ends_is_text() -> None:
+    assert [chunk.heading_path for chunk, _ in markdown("---\n# Title\nText.\n")] == [(), ("Title",)]
 
 
 def test_a_heading_stands_with_what_follows_it() -> None:
@@ -133,6 +158,22 @@ def test_the_overlap_is_whole_sentences_and_stays_in_its_section() -> None:
             assert content.startswith("Sentence")
         else:
             assert after.start > before.end
+
+
+def test_the_overlap_never_repeats_a_whole_chunk() -> None:
+    text = "First paragraph of text.\n\nShort one. It has an end here."
+    chunks = chunk_text(text, chunk_size=40, chunk_overlap=39)
+    assert [text[chunk.start : chunk.end] for chunk in chunks] == text.split("\n\n")
+
+
+def test_code_is_never_repeated() -> None:
+    contents = [content for _, content in markdown("One two.\n\n```\nx\n```\n\nThree four.", size=24, overlap=12)]
+    assert contents == ["One two.\n\n```\nx\n```", "Three four."]
+
+
+def test_code_is_never_preceded_by_an_overlap() -> None:
+    contents = [content for _, content in markdown("One. Two. Three.\n\n```\ncode\n```", size=24, overlap=10)]
+    assert contents == ["One. Two. Three.", "```\ncode\n```"]
 
 
 def test_a_sentence_longer_than_a_chunk_is_cut_at_commas_and_blanks() -> None:

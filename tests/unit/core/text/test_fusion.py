@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.core.errors import InputInvalid
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.capabilities.text.language import detect_language
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.capabilities.text.normalize import contains_normalized, normalize_for_match
 
 

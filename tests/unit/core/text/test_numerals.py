@@ -3,6 +3,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+
 from datamind.capabilities.text.numerals import find_numbers
 
 
@@ -20,7 +21,7 @@ from datamind.capabilities.text.numerals import find_numbers
         ("(−7)", ["-7"]),
         ("1,2,3", ["1", "2", "3"]),
         ("5千克", ["5"]),
-        ("万一 千万不要 一百五 统一 十分", []),
+        ("万一 千万不要 一百五 统一 十分 二三十人", []),
         ("no numbers", []),
     ],
 )

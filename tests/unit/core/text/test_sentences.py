@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.capabilities.text.sentences import split_sentences
 
 
@@ -54,6 +55,12 @@ def test_a_wrapped_line_goes_on() -> None:
         "The committee met on a cold morning and decided after a long\ndebate to postpone the vote. Everyone went home."
     )
     assert sentences(text) == [text[: text.index(" Everyone")], "Everyone went home."]
+
+
+def test_a_blank_line_ends_a_sentence_that_a_wrapped_line_would_not() -> None:
+    lines = ["The committee met on a cold morning and decided after a long", "debate to postpone the vote until spring"]
+    assert sentences("\r\n".join(lines)) == ["\r\n".join(lines)]
+    assert sentences("\r\n \r\n".join(lines)) == lines
 
 
 def test_a_wrapped_chinese_line_goes_on() -> None:

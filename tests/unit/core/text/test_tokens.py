@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from datamind.capabilities.text import tokens
 from datamind.capabilities.text.tokens import (
     MAX_TOKEN_CHARS,
@@ -56,6 +58,7 @@ def test_a_query_of_stop_words_alone_keeps_them_and_is_found(query: str) -> None
 def test_stop_words_of_a_query_fall_away_beside_others() -> None:
     assert tokenize("what is the capital of Norway") == ["capit", "norway"]
     assert tokenize("光合作用是什么") == ["光合", "合作", "作用", "用是"]
+    assert tokenize("Linux和Windows") == ["linux", "window"]
     assert tokenize("don't panic, it's John's") == ["panic", "john"]
 
 
@@ -141,11 +144,14 @@ def test_a_blob_gives_bounded_tokens() -> None:
     assert is_found("x" * 100_000, blob)
 
 
-def test_tokens_are_the_same_from_many_threads() -> None:
-    suffixes = ("ized", "izations", "ing")
-    texts = [" ".join(f"{word}{suffix}" for word in ("organ", f"w{n}") for suffix in suffixes) for n in range(200)]
-    expected = [tokenize_for_index(text, language="fr") for text in texts]
+def test_words_are_stemmed_right_from_many_threads() -> None:
+    words = [f"organ{'x' * n}izations" for n in range(300)]
+    expected = [tokens._stem(word, "en") for word in words]
     tokens._stem.cache_clear()
-    tokens._cached_index_tokens.cache_clear()
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda text: tokenize_for_index(text, language="fr"), texts)) == expected
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(lambda word: tokens._stem(word, "en"), words * 3)) == expected * 3
+    finally:
+        sys.setswitchinterval(interval)

@@ -89,7 +89,8 @@ class _Packer:
 
     def add(self, block: Block) -> None:
         if block.kind == "heading":
-            self._begin_section()
+            if not self._has_only_headings():
+                self._flush()
         elif self._is_better_begun_afresh(block):
             self._flush()
         is_cut_table = False
@@ -98,12 +99,6 @@ class _Packer:
             is_cut_table = is_cut_table or unit.table_header is not None
         if is_cut_table:
             self._flush()
-            self._previous = []
-
-    def _begin_section(self) -> None:
-        if not self._has_only_headings():
-            self._flush()
-        self._previous = []
 
     def _has_only_headings(self) -> bool:
         # A heading always begins a chunk, so that only headings can stand before one.

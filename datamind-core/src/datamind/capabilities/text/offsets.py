@@ -59,4 +59,4 @@ def _attaches(char: str) -> bool:
         return True
     first = unicodedata.normalize("NFKD", char)[0]
     is_jamo_tail = "\u1160" <= first <= "\u11ff"
-    return is_jamo_tail or unicodedata.combining(first) != 0 or unicodedata.category(first).startswith("M")
+    return is_jamo_tail or unicodedata.category(first).startswith("M")
