@@ -17,11 +17,11 @@ class TestMemorySkills(SkillSourceConformance):
 class TestProfileSkills(SkillSourceConformance):
     factory = "datamind_skills.source:open_source"
     options_model = "datamind_skills.options:SkillSourceOptions"
-    options: ClassVar[Mapping[str, Any]] = {"extra_dirs": ["../shared-skills"]}
+    options: ClassVar[Mapping[str, Any]] = {"extra_dirs": ["../common-skills"]}
     capabilities = frozenset({"durable", "disk", "two_roots"})
 
     def roots(self, folder: Path) -> Sequence[Path]:
         data_dir = make_provider_context(folder).data_dir
-        shared = data_dir.parent / "shared-skills"
+        shared = data_dir.parent / "common-skills"
         shared.mkdir(exist_ok=True)
         return data_dir / "skills", shared

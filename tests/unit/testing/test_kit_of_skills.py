@@ -140,7 +140,7 @@ class LastRootWins(OnDisk):
     """G3: the read-only folder is in front."""
 
     async def skills(self):
-        shared = self.folder.parent / "shared-skills" / "backup" / "SKILL.md"
+        shared = self.folder.parent / "common-skills" / "backup" / "SKILL.md"
         found = await self._source.skills()
         if not shared.exists():
             return found
@@ -154,7 +154,7 @@ class RemovesAnything(OnDisk):
         try:
             return await self._source.remove(name)
         except DataMindError:
-            (self.folder.parent / "shared-skills" / name / "SKILL.md").unlink()
+            (self.folder.parent / "common-skills" / name / "SKILL.md").unlink()
             return True
 
 
@@ -180,13 +180,13 @@ async def test_the_kit_fails_where_the_folders_are_broken(tmp_path, wrapper, gua
     class Suite(SkillSourceConformance):
         factory = "datamind_skills.source:open_source"
         options_model = "datamind_skills.options:SkillSourceOptions"
-        options: ClassVar[Any] = {"extra_dirs": ["../shared-skills"]}
+        options: ClassVar[Any] = {"extra_dirs": ["../common-skills"]}
         capabilities = frozenset({"disk", "two_roots"})
 
         def roots(self, folder):
             data_dir = make_provider_context(folder).data_dir
-            (data_dir.parent / "shared-skills").mkdir(exist_ok=True)
-            return data_dir / "skills", data_dir.parent / "shared-skills"
+            (data_dir.parent / "common-skills").mkdir(exist_ok=True)
+            return data_dir / "skills", data_dir.parent / "common-skills"
 
         async def open_provider(self, folder, **dependencies):
             return wrapper(await super().open_provider(folder), make_provider_context(folder).data_dir)
