@@ -137,9 +137,10 @@ class VectorStoreConformance(ProviderConformance):
             for text in ("zebra", "斑馬", "", "* %"):
                 assert await found(store, text) == [], text
 
-    async def test_g2_a37_chinese_words_find_their_document_first(self, tmp_path: Path) -> None:
+    async def test_g2_a37_b17_chinese_and_japanese_words_find_their_document_first(self, tmp_path: Path) -> None:
         """Two characters out of a longer run."""
         texts = {"网关": "API网关负责限流和鉴权。", "集群": "Kubernetes集群每周升级。", "预算": "2024年预算已经批准。"}
+        texts |= {"週報": "週報は中国語で書く。"}
         documents = {word: make_document(f"{word}.md", text) for word, text in texts.items()}
         async with self.opened(tmp_path) as store:
             await put_all(store, list(documents.values()))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import anyio.to_thread
+
 from datamind.capabilities.kb.providers.filtering import matches
 from datamind.capabilities.text.bm25 import BM25Index
 from datamind.core.errors import InputInvalid
@@ -114,26 +116,14 @@ class MemoryReader:
         return KBCounts(documents=len(now.corpus.documents), chunks=len(now.corpus.by_id), embedded=len(embedded))
 
     async def search_words(self, query: KBQuery) -> Sequence[ChunkHit]:
-        """BM25 over context and text."""
-        now = self._current()
-
-        def allowed(chunk_id: str) -> bool:
-            return matches(now.corpus.by_id[chunk_id][0], query.where)
-
-        return _hits(now, now.corpus.words.search(query.tokens, query.limit, allowed=allowed), "bm25")
+        """BM25 over context and text. The first search after a write counts all words anew, in a thread."""
+        return await anyio.to_thread.run_sync(_by_words, self._current(), query)
 
     async def search_vectors(
         self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
     ) -> Sequence[ChunkHit]:
-        """Exact cosine over every vector of the model."""
-        now = self._current()
-        (wanted,) = _rows(vector, 1)
-        scored = (
-            (chunk_id, _cosine(wanted, found))
-            for chunk_id, found in now.vectors.get(model_id, {}).items()
-            if matches(now.corpus.by_id[chunk_id][0], where or KBFilter())
-        )
-        return _hits(now, heapq.nsmallest(limit, scored, key=lambda hit: (-hit[1], hit[0])), "cosine")
+        """Exact cosine over every vector of the model, in a thread."""
+        return await anyio.to_thread.run_sync(_by_vector, self._current(), model_id, vector, limit, where or KBFilter())
 
     async def chunks_without_vector(self, model_id: str, limit: int) -> Sequence[ChunkRow]:
         """The backlog, oldest first."""
@@ -191,6 +181,23 @@ class MemoryVectorStore(MemoryReader):
     async def aclose(self) -> None:
         """Forget everything."""
         self._now = _Snapshot()
+
+
+def _by_words(now: _Snapshot, query: KBQuery) -> list[ChunkHit]:
+    def allowed(chunk_id: str) -> bool:
+        return matches(now.corpus.by_id[chunk_id][0], query.where)
+
+    return _hits(now, now.corpus.words.search(query.tokens, query.limit, allowed=allowed), "bm25")
+
+
+def _by_vector(now: _Snapshot, model_id: str, vector: bytes, limit: int, where: KBFilter) -> list[ChunkHit]:
+    (wanted,) = _rows(vector, 1)
+    scored = (
+        (chunk_id, _cosine(wanted, found))
+        for chunk_id, found in now.vectors.get(model_id, {}).items()
+        if matches(now.corpus.by_id[chunk_id][0], where)
+    )
+    return _hits(now, heapq.nsmallest(limit, scored, key=lambda hit: (-hit[1], hit[0])), "cosine")
 
 
 def _hits(now: _Snapshot, scored: Iterable[tuple[str, float]], meaning: str) -> list[ChunkHit]:
