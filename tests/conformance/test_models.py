@@ -9,6 +9,7 @@ from datamind.core.protocols.models import TextModelClient, ToolCallingModelClie
 from datamind.testing.conformance.embeddings import EmbeddingConformance
 from datamind.testing.conformance.models import ModelClientConformance, TextModelConformance
 from datamind.testing.models import ScriptedModel, ScriptedTextModel, Turn
+from datamind.testing.providers import ProviderTarget
 
 
 class TestScriptedModel(ModelClientConformance):
@@ -20,6 +21,13 @@ class TestScriptedModel(ModelClientConformance):
     async def stopped(self, client: ToolCallingModelClient) -> int:
         assert isinstance(client, ScriptedModel)
         return client.stopped
+
+
+class TestOfflineModel(ModelClientConformance):
+    """Says what it finds, not what a test tells it to."""
+
+    async def open_client(self, folder: Path, turns: Sequence[Turn]) -> ToolCallingModelClient:
+        return await ProviderTarget("model.client", "datamind_model_offline.client:open_client").open(folder)
 
 
 class TestScriptedTextModel(TextModelConformance):
