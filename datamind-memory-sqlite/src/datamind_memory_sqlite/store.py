@@ -20,11 +20,10 @@ from datamind.core.protocols.memory import (
     SaveOutcome,
 )
 
-from datamind_memory_sqlite import writing
+from datamind_memory_sqlite import schema, writing
 from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
 from datamind_memory_sqlite.files import stored_version, translated
 from datamind_memory_sqlite.reading import SqliteMemoryReader, backlog
-from datamind_memory_sqlite.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
@@ -42,7 +41,7 @@ async def open_store(ctx: ProviderContext, options: SqliteMemoryOptions) -> Sqli
     """
     path = ctx.storage_dir / FILE_NAME
     store = SqliteMemoryStore(path, options.busy_timeout_s)
-    if 0 < await run_sync(_version, path, options.busy_timeout_s) < len(MIGRATIONS):
+    if 0 < await run_sync(_version, path, options.busy_timeout_s) < len(schema.MIGRATIONS):
         await store.migrate()
     return store
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pytest
+
 from datamind.core.errors import InputInvalid, NotFound
 from datamind.core.protocols.memory import MemoryKind, MemoryQuery, MemoryReader, MemoryScope
 from datamind.plugins import ProviderKind

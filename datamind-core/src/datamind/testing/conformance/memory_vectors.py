@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from datamind.core.errors import InputInvalid
 from datamind.core.protocols.memory import MemoryDraft, MemoryScope, MemoryStore, SupportsMemoryVectors
 from datamind.plugins import ProviderKind

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from datamind.core.errors import InputInvalid, NotFound
 from datamind.core.protocols.memory import (
     MemoryItem,
@@ -152,6 +153,16 @@ class MemoryWritesConformance(MemoryReaderConformance):
             await store.save(second)
             assert await texts(store) == await texts(store, as_of=day(1)) == [second.text]
             assert (await history(store))[first.memory_id].valid_to == day(1)
+
+    async def test_g7_a_value_that_never_held_bounds_nothing(self, tmp_path: Path) -> None:
+        """What is said of an earlier day goes on."""
+        first, second, early = make_home("Oslo", at=1), make_home("Bergen", at=1), make_home("Hamar", at=0)
+        async with self.opened(tmp_path) as store:
+            await store.save(first)
+            await store.save(second)
+            await store.forget([second.memory_id], "r1")
+            assert await store.save(early) == SaveOutcome(status="added", memory_id=early.memory_id)
+            assert await texts(store) == await texts(store, as_of=day(1)) == [early.text]
 
     async def test_g7_a_late_arrival_is_history(self, tmp_path: Path) -> None:
         """It ends where the next value begins, and shortens the one before it."""
