@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hypothesis import HealthCheck, settings
+
 from datamind.testing.machines.memory import MemoryMachine
 from datamind.testing.providers import ProviderTarget
-from hypothesis import HealthCheck, settings
 
 LIMITS = settings(deadline=None, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow])
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
-from datamind.core.errors import StoreError
 
+from datamind.core.errors import StoreError
 from datamind_memory_sqlite.files import open_for_reading, open_for_writing, sync_folders, translated
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ from typing import Final
 
 from datamind.core.errors import IntegrityError, StoreError
 from datamind.core.types import new_id
-
 from datamind_memory_sqlite.schema import check_schema, migrate
 
 _WRITER_PRAGMAS: Final = (

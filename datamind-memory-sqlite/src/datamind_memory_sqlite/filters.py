@@ -9,7 +9,6 @@ from typing import Any, Final
 from datamind.capabilities.memory.providers.rules import name_key
 from datamind.core.errors import LimitExceeded
 from datamind.core.protocols.memory import MemoryFilter, MemoryScope
-
 from datamind_memory_sqlite.rows import to_microseconds
 
 MAX_FILTER_IDS: Final = 10_000

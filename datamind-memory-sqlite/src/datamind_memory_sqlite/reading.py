@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from datamind.capabilities.memory.providers.rules import check_page
 from datamind.core.protocols.memory import MemoryFilter, MemoryHit, MemoryItem, MemoryQuery
-
 from datamind_memory_sqlite.connections import ReadConnection
 from datamind_memory_sqlite.filters import Condition, make_condition, marks
 from datamind_memory_sqlite.rows import ITEM_COLUMNS, make_item

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
+
 from datamind.capabilities.memory.providers.rules import check_draft
 from datamind.core.errors import InputInvalid
 from datamind.core.protocols.memory import (
@@ -19,7 +20,6 @@ from datamind.core.protocols.memory import (
     MemoryReader,
     SaveOutcome,
 )
-
 from datamind_memory_sqlite import schema, writing
 from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
 from datamind_memory_sqlite.files import stored_version, translated
@@ -27,7 +27,6 @@ from datamind_memory_sqlite.reading import SqliteMemoryReader, backlog
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
-
     from datamind_memory_sqlite.options import SqliteMemoryOptions
 
 FILE_NAME = "memory.db"

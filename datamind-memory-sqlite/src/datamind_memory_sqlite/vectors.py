@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from datamind.core.errors import InputInvalid
 
+from datamind.core.errors import InputInvalid
 from datamind_memory_sqlite.filters import Condition, marks
 from datamind_memory_sqlite.words import Ranked
 

@@ -14,7 +14,6 @@ from datamind.core.errors import InputInvalid, NotFound
 from datamind.core.protocols.memory import MemoryDraft, SaveOutcome
 from datamind.core.record import now
 from datamind.core.types import derived_id
-
 from datamind_memory_sqlite.filters import marks
 from datamind_memory_sqlite.rows import encode_tokens, to_microseconds
 
