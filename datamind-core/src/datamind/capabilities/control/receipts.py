@@ -1,4 +1,4 @@
-"""Reading receipts."""
+"""Receipts: written once, in the transaction that ends their intent."""
 
 from __future__ import annotations
 
@@ -35,6 +35,31 @@ class ReceiptLog:
         """All receipts of one request, in the order they were written."""
         query = "SELECT body FROM receipts WHERE trace_id = ? ORDER BY seq"
         return await self._db.read(lambda db: _receipts(db.execute(query, (trace_id,))))
+
+
+def insert_receipt(db: sqlite3.Connection, receipt: IngestReceipt, unit_id: str) -> None:
+    """Add a receipt in the open transaction; adding the same one again changes nothing."""
+    db.execute(
+        "INSERT INTO receipts (receipt_id, unit_id, trace_id, tool, surface, status, source_id, completed_at, body)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            receipt.receipt_id,
+            unit_id,
+            receipt.trace_id,
+            receipt.tool,
+            receipt.result.surface.value,
+            receipt.status,
+            receipt.source.source_id if receipt.source else None,
+            receipt.completed_at.isoformat(),
+            receipt.model_dump_json(),
+        ),
+    )
+
+
+def receipt_of(db: sqlite3.Connection, receipt_id: str) -> IngestReceipt:
+    """The receipt of a committed intent."""
+    row = db.execute("SELECT body FROM receipts WHERE receipt_id = ?", (receipt_id,)).fetchone()
+    return IngestReceipt.model_validate_json(row["body"])
 
 
 def _receipts(rows: Iterable[sqlite3.Row]) -> list[IngestReceipt]:

@@ -7,19 +7,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import anyio
+
 from datamind.capabilities.control.control import Control
-from datamind.capabilities.control.intents import Intent
+from datamind.capabilities.control.intents import Intent, Proposal
+from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
 from datamind.capabilities.ingest.shielded import finish_despite_cancel
 from datamind.core.context import RequestContext, ToolContext
 from datamind.core.dispatch import Sides
-from datamind.core.errors import DataMindError, IntegrityError, SurfaceUnavailable, ToolFailed
-from datamind.core.receipts import (
-    IngestReceipt,
-    SurfaceWriteResult,
-    WriteError,
-    WriteStatus,
-    overall_status,
+from datamind.core.errors import (
+    ConfigError,
+    DataMindError,
+    IntegrityError,
+    StoreError,
+    SurfaceUnavailable,
+    ToolFailed,
 )
+from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, WriteError, overall_status
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ToolOutput, ToolSpec
 from datamind.core.types import DataSurface, Role
 
@@ -51,41 +55,63 @@ class IngestLedger:
         async def write(args: Any, ctx: ToolContext) -> ToolOutput:
             receipts: list[IngestReceipt] = []
             async for planned in spec.planned(args, ctx):
-                receipts.append(await self._write(spec, planned, ctx))
+                receipts.append(await self._write(spec, args, planned, ctx))
                 if ctx.request.progress is not None:
                     ctx.request.progress(len(receipts), planned.label)
             return _output(receipts)
 
         return spec.with_ledger(write)
 
-    async def _write(self, spec: ToolSpec, planned: PlannedWrite | Refusal, ctx: ToolContext) -> IngestReceipt:
+    async def _write(
+        self, spec: ToolSpec, args: Any, planned: PlannedWrite | Refusal, ctx: ToolContext
+    ) -> IngestReceipt:
         ordinal = next(ctx.request.ordinals)
         key = f"{ctx.request.idempotency_key or f'{ctx.request.trace_id}/{ctx.call_id}'}#{ordinal}"
         if isinstance(planned, Refusal):
             return await self._refuse(spec, planned, ctx, key)
         control = self.control_of(planned.ledger_profile or self.profile)
-        begun = await control.intents.begin(spec, planned, ctx.request, ctx.call_id, key)
-        if isinstance(begun, IngestReceipt):
-            return begun
-        # Past its intent a write finishes and is recorded, whoever leaves meanwhile.
-        return await finish_despite_cancel(self._complete(spec, begun, ctx, control))
+        proposal = await control.intents.propose(spec, args, planned, ctx.request, ctx.call_id, key)
+        async with control.intents.turns.of(key):
+            for _ in range(round(WAIT_S / POLL_S)):
+                # Once its intent is on its way to the disk a write finishes and is recorded, whoever leaves meanwhile.
+                receipt = await finish_despite_cancel(self._attempt(proposal, ctx, control))
+                if receipt is not None:
+                    return receipt
+                await anyio.sleep(POLL_S)
+        raise still_running(key)
+
+    async def _attempt(self, proposal: Proposal, ctx: ToolContext, control: Control) -> IngestReceipt | None:
+        """The receipt of a proposed write; None while another process works on its key."""
+        begun = await control.intents.begin(proposal)
+        return await self._complete(proposal.spec, begun, ctx, control) if isinstance(begun, Intent) else begun
 
     async def _complete(
-        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, *, leave_open: bool = False
+        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, *, recovering: bool = False
     ) -> IngestReceipt:
-        context = replace(ctx, unit=intent.unit)
-        result = intent.result
-        if result is None:
-            result = await _apply(spec, intent.args, context, leave_open)
-            await control.intents.applied(intent, result)
-        seen = ""
-        if result.status not in ("failed", "denied"):
-            try:
-                await self.sync(spec.surface, control.profile)
-                result, seen = await self._read_back(spec, result, context)
-            except DataMindError as error:
-                result = _failed(spec, error)
+        try:
+            if recovering:
+                intent = await control.intents.with_content(intent)
+            result, seen = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
+        except Exception as error:
+            if recovering and _may_pass(error):
+                raise
+            result, seen = _failed(spec, error), ""
         return await control.intents.finish(intent, result, seen)
+
+    async def _apply(
+        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control
+    ) -> tuple[SurfaceWriteResult, str]:
+        result: object = intent.result
+        if result is None:
+            result = await spec.handler(spec.unit_arguments(intent.args), ctx)
+        if not isinstance(result, SurfaceWriteResult):
+            raise ToolFailed(f"{spec.name} returned no write result")
+        if intent.result is None:
+            await control.intents.applied(intent, result)
+        if result.status in ("failed", "denied"):
+            return result, ""
+        await self.sync(spec.surface, control.profile)
+        return await self._read_back(spec, result, ctx)
 
     async def _read_back(
         self, spec: ToolSpec, result: SurfaceWriteResult, ctx: ToolContext
@@ -95,7 +121,7 @@ class IngestLedger:
         found: ReadBack = await spec.read_back(result, replace(ctx, side=self.sides.read))
         if found.agrees:
             return result, found.seen
-        error = IntegrityError(f"the store does not show the write: {found.seen}", hint="Run `datamind doctor`.")
+        error = IntegrityError(f"the store does not show the write: {found.seen}.", hint="Run `datamind doctor`.")
         return _failed(spec, error), found.seen
 
     async def _refuse(self, spec: ToolSpec, refusal: Refusal, ctx: ToolContext, key: str) -> IngestReceipt:
@@ -105,7 +131,11 @@ class IngestLedger:
     async def recover(self, catalogue: Mapping[str, ToolSpec], control: Control) -> Sequence[IngestReceipt]:
         """Finish the writes whose process died, oldest first; called before any reader is admitted.
 
-        A write whose tool or surface is missing now stays open for the next start.
+        A write whose tool is missing now, or whose store does not open, stays open for the next start.
+
+        Args:
+            catalogue: The tools as they were before ``wrap``.
+            control: Whose intents.
         """
         if not control.intents.has_open_intents():
             return ()
@@ -122,31 +152,24 @@ class IngestLedger:
         request = RequestContext(self.profile, Role.STORE, session=intent.session, trace_id=intent.trace_id)
         context = ToolContext(request, intent.call_id, self.sides.write, intent.unit)
         try:
-            return await self._complete(spec, intent, context, control, leave_open=True)
-        except SurfaceUnavailable as error:
+            return await self._complete(spec, intent, context, control, recovering=True)
+        except DataMindError as error:
             log.warning("an unfinished write of %s waits: %s", intent.tool, error)
             return None
 
 
-async def _apply(spec: ToolSpec, args: Mapping[str, Any], ctx: ToolContext, leave_open: bool) -> SurfaceWriteResult:
-    try:
-        result = await spec.handler(spec.unit_arguments(args), ctx)
-    except DataMindError as error:
-        if leave_open and isinstance(error, SurfaceUnavailable):
-            raise
-        return _failed(spec, error)
-    except Exception as error:
-        log.exception("%s failed", spec.name)
-        return _failed(spec, ToolFailed(f"{spec.name} failed ({type(error).__name__})"))
-    if not isinstance(result, SurfaceWriteResult):
-        return _failed(spec, ToolFailed(f"{spec.name} returned no write result"))
-    return result
+def _may_pass(error: Exception) -> bool:
+    unopened = isinstance(error, SurfaceUnavailable | ConfigError)
+    return unopened or (isinstance(error, StoreError) and error.retryable)
 
 
-def _failed(spec: ToolSpec, error: DataMindError) -> SurfaceWriteResult:
-    status: WriteStatus = "failed"
+def _failed(spec: ToolSpec, error: Exception) -> SurfaceWriteResult:
+    if not isinstance(error, DataMindError):
+        # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
+        log.error("%s failed", spec.name, exc_info=error)
+        error = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
     body = WriteError(code=error.code, message=str(error), retryable=error.retryable)
-    return SurfaceWriteResult(surface=spec.surface, operation="none", status=status, error=body)
+    return SurfaceWriteResult(surface=spec.surface, operation="none", status="failed", error=body)
 
 
 def _output(receipts: Sequence[IngestReceipt]) -> ToolOutput:
