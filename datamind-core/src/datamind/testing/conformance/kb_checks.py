@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 from datamind.core.protocols.kb import VectorReader, VectorStore
 from datamind.testing.kb_data import Document, make_query
@@ -34,17 +35,31 @@ async def assert_gone(reader: VectorReader, document: Document, words: str) -> N
     assert not set(await found(reader, words, 100)) & set(document.chunk_ids)
 
 
-async def versions_seen(reader: VectorReader, versions: Sequence[Document]) -> list[int]:
-    """Which version of a document the list, its chunks and a search show, each whole.
+async def rows_seen(reader: VectorReader, versions: Sequence[Document]) -> list[int]:
+    """Which version of a document the list shows, and then its chunks, each whole.
 
     Raises:
         ValueError: A read shows no version, two of them, or a part of one.
     """
     rows = (await reader.documents()).documents
     chunks = tuple(await reader.chunks(versions[0].document_id))
+    return [[[one.row] for one in versions].index(list(rows)), [one.chunks for one in versions].index(chunks)]
+
+
+async def hits_seen(reader: VectorReader, versions: Sequence[Document]) -> list[int]:
+    """Which version a search shows, whole.
+
+    Raises:
+        ValueError: As for ``rows_seen``.
+    """
     hits = sorted(await found(reader, "alpha"))
-    return [
-        [[one.row] for one in versions].index(list(rows)),
-        [one.chunks for one in versions].index(chunks),
-        [sorted(one.chunk_ids) for one in versions].index(hits),
-    ]
+    return [[sorted(one.chunk_ids) for one in versions].index(hits)]
+
+
+async def watch(writer: asyncio.Future[None], look: Callable[[], Awaitable[list[int]]], seen: list[int]) -> None:
+    """Look again and again until the writer has ended, and three times at least."""
+    looks = 0
+    while not writer.done() or looks < 3:
+        seen += await look()
+        looks += 1
+        await asyncio.sleep(0)
