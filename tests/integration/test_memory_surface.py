@@ -141,3 +141,13 @@ async def test_evidence_of_a_memory_names_its_receipt(tmp_path: Path, memory: di
         assert evidence.receipt_ids == (saved.receipts[0].receipt_id,)
         assert evidence.source.origin == "user"
         assert evidence.note.startswith("workflow; profile; since ")
+
+
+async def test_what_no_longer_holds_can_be_forgotten_too(tmp_path: Path, memory: dict[str, Any]) -> None:
+    fact = {"subject": "user", "attribute": "residence", "functional": True}
+    async with open_system(tmp_path, **memory) as system:
+        old = await write(system, "memory_save", text="I live in Oslo.", value="Oslo", **fact)
+        await write(system, "memory_save", text="I moved to Bergen.", value="Bergen", **fact)
+        gone = await write(system, "memory_forget", memory_ids=list(old.receipts[0].result.ids))
+        assert gone.receipts[0].result.operation == "forgotten"
+        assert contents(await read(system, "memory_history", subject="user")) == ["I moved to Bergen."]

@@ -77,7 +77,13 @@ class MemoryReads:
         return await self.count(where) if memory_ids else 0
 
     async def candidates(self, query: str, where: MemoryFilter) -> Candidates:
-        """What a selector means: the memories that share most of its words, and at least half of them."""
+        """What words mean: the memories that share most of them, and at least half; those that hold go first."""
+        found = await self._candidates(query, where)
+        if found.ids or where.include_closed:
+            return found
+        return await self._candidates(query, where.model_copy(update={"include_closed": True}))
+
+    async def _candidates(self, query: str, where: MemoryFilter) -> Candidates:
         wanted = set(tokenize(query))
         items = [item for item in await self._matching(tuple(wanted), where) if wanted]
         covered = {item.memory_id: len(wanted & set(_words(item))) / len(wanted) for item in items}
@@ -85,7 +91,7 @@ class MemoryReads:
         chosen = [item for item in items if covered[item.memory_id] == best and best >= _ENOUGH]
         return Candidates(tuple(item.memory_id for item in chosen), tuple(_label(item) for item in chosen))
 
-    async def holding(self, where: MemoryFilter) -> Candidates:
+    async def named(self, where: MemoryFilter) -> Candidates:
         """The memories that a filter names."""
         items: list[MemoryItem] = []
         for reader, part in await self._readers(where):
@@ -150,9 +156,12 @@ class MemoryWrites:
         """Take memories off every read path."""
         return await (await self._store(shared)).forget(memory_ids, receipt_id)
 
-    async def held(self, memory_ids: Sequence[str], session: str, *, shared: bool) -> Sequence[MemoryItem]:
-        """Those of these memories that hold in one store and are visible in this session."""
-        return await (await self._store(shared)).find(visible(session, memory_ids=tuple(memory_ids)))
+    async def found(
+        self, memory_ids: Sequence[str], session: str, *, shared: bool, include_closed: bool
+    ) -> Sequence[MemoryItem]:
+        """Those of these memories that one store has and this session may see."""
+        where = visible(session, memory_ids=tuple(memory_ids), include_closed=include_closed)
+        return await (await self._store(shared)).find(where, limit=max(1, len(memory_ids)))
 
     async def sync(self, *, shared: bool) -> None:
         """Make the writes of a store survive a power loss."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from datamind.capabilities.sides import WriteSide
 from datamind.core.context import ToolContext
 from datamind.core.errors import ArgumentsInvalid
 from datamind.core.hooks import Candidates
-from datamind.core.protocols.memory import MemoryFilter, MemoryKind, MemoryScope, SaveOutcome
+from datamind.core.protocols.memory import MemoryFilter, MemoryItem, MemoryKind, MemoryScope, SaveOutcome
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.record import now
 from datamind.core.source import SourceRef
@@ -143,7 +143,7 @@ async def _save(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult
 
 async def _plan_update(args: UpdateArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
     for shared in (False, True):
-        for item in await ctx.side.memory.held((args.memory_id,), ctx.request.session, shared=shared):
+        for item in await _found((args.memory_id,), ctx, shared=shared, include_closed=False):
             unit = {**_fact(args, ctx), "scope": item.scope.value, "memory_id": item.memory_id}
             if not args.subject:
                 unit |= {"subject": item.subject, "attribute": item.attribute, "functional": item.functional}
@@ -156,10 +156,17 @@ async def _update(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResu
 
 async def _plan_forget(args: ForgetArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
     for shared in (False, True):
-        held = await ctx.side.memory.held(args.memory_ids, ctx.request.session, shared=shared)
-        if held:
-            unit = {"memory_ids": [item.memory_id for item in held], "shared": shared}
+        found = await _found(args.memory_ids, ctx, shared=shared, include_closed=True)
+        if found:
+            unit = {"memory_ids": [item.memory_id for item in found], "shared": shared}
             yield PlannedWrite(unit, ledger_profile=SHARED_PROFILE if shared else "")
+
+
+async def _found(
+    memory_ids: Sequence[str], ctx: ToolContext, *, shared: bool, include_closed: bool
+) -> Sequence[MemoryItem]:
+    side: WriteSide = ctx.side
+    return await side.memory.found(memory_ids, ctx.request.session, shared=shared, include_closed=include_closed)
 
 
 async def _forget(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
@@ -233,16 +240,18 @@ async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
 
 async def _find_one(args: UpdateArguments, ctx: ToolContext) -> Candidates:
     if args.memory_id:
-        return await _reads(ctx).holding(visible(ctx.request.session, memory_ids=(args.memory_id,)))
+        return await _reads(ctx).named(visible(ctx.request.session, memory_ids=(args.memory_id,)))
     _need(args.query, "memory_id or query")
     return await _reads(ctx).candidates(args.query, visible(ctx.request.session))
 
 
 async def _find_some(args: ForgetArguments, ctx: ToolContext) -> Candidates:
+    # What no longer holds can be forgotten too: by id, by its fact, or by words when nothing that holds matches.
+    ever = visible(ctx.request.session, include_closed=True)
     if args.memory_ids:
-        return await _reads(ctx).holding(visible(ctx.request.session, memory_ids=tuple(args.memory_ids)))
+        return await _reads(ctx).named(ever.model_copy(update={"memory_ids": tuple(args.memory_ids)}))
     if args.subject:
-        return await _reads(ctx).holding(visible(ctx.request.session, subject=args.subject, attribute=args.attribute))
+        return await _reads(ctx).named(ever.model_copy(update={"subject": args.subject, "attribute": args.attribute}))
     _need(args.query, "memory_ids, query or subject")
     return await _reads(ctx).candidates(args.query, visible(ctx.request.session))
 

@@ -164,16 +164,18 @@ class MemoryReader(Protocol):
 
 @runtime_checkable
 class MemoryStore(MemoryReader, Protocol):
-    """A memory store.
+    """A memory store. A memory *holds* while it is neither closed (``valid_to``) nor forgotten, whatever the clock says.
 
     G5 ``save`` reads and writes in one transaction: of two processes saving different values of one functional
     fact, one closes the other's.
     G6 An equal memory that holds (same scope, session, kind, text and fact) gives ``unchanged``; a forgotten one
-    does not count.
+    does not count, and neither do ``functional``, ``valid_from``, origin and receipt.
     G7 A functional draft closes every other value of its (scope, session, subject, attribute) at the draft's
-    ``valid_from``, and nothing else; subject and attribute are compared after casefold.
+    ``valid_from``, and nothing else; subject and attribute are compared after casefold. A draft that is older than
+    the value that holds takes its place in the past: it ends where the next value begins.
     G8 Saving a ``memory_id`` again gives the first outcome and changes nothing.
-    G9 ``update`` closes one memory and adds the draft in one transaction; ``forget`` removes from every read path.
+    G9 ``update`` closes one memory and adds the draft, which holds, in one transaction; ``forget`` removes from every
+    read path and reopens nothing.
     G10 What returned survives the death of the process; after ``sync`` also a power loss.
     G11 ``read_view`` cannot write, by the engine where it can be.
     """
