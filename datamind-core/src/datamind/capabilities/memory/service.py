@@ -77,13 +77,7 @@ class MemoryReads:
         return await self.count(where) if memory_ids else 0
 
     async def candidates(self, query: str, where: MemoryFilter) -> Candidates:
-        """What words mean: the memories that share most of them, and at least half; those that hold go first."""
-        found = await self._candidates(query, where)
-        if found.ids or where.include_closed:
-            return found
-        return await self._candidates(query, where.model_copy(update={"include_closed": True}))
-
-    async def _candidates(self, query: str, where: MemoryFilter) -> Candidates:
+        """What words mean: the memories that share most of them, and at least half."""
         wanted = set(tokenize(query))
         items = [item for item in await self._matching(tuple(wanted), where) if wanted]
         covered = {item.memory_id: len(wanted & set(_words(item))) / len(wanted) for item in items}

@@ -253,7 +253,8 @@ async def _find_some(args: ForgetArguments, ctx: ToolContext) -> Candidates:
     if args.subject:
         return await _reads(ctx).named(ever.model_copy(update={"subject": args.subject, "attribute": args.attribute}))
     _need(args.query, "memory_ids, query or subject")
-    return await _reads(ctx).candidates(args.query, visible(ctx.request.session))
+    holding = await _reads(ctx).candidates(args.query, visible(ctx.request.session))
+    return holding if holding.ids else await _reads(ctx).candidates(args.query, ever)
 
 
 def _reads(ctx: ToolContext) -> MemoryReads:
