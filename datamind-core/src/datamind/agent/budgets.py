@@ -18,6 +18,7 @@ class RunBudget:
 
     Attributes:
         clock: Seconds that only grow; the event loop's by default.
+        cost_usd: Of the calls whose cost is known; the limit holds for these even beside one whose cost is not.
     """
 
     config: AgentLoopConfig
@@ -25,6 +26,7 @@ class RunBudget:
     turns: int = 0
     tool_calls: int = 0
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float = 0.0
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -34,6 +36,7 @@ class RunBudget:
         """Count one model call."""
         self.turns += 1
         self.usage = self.usage + usage
+        self.cost_usd += usage.cost_usd or 0.0
 
     def reached(self) -> StopReason | None:
         """The limit that forbids another working turn, if any."""
@@ -46,9 +49,14 @@ class RunBudget:
             return "max_input_tokens"
         if config.max_output_tokens is not None and usage.output_tokens >= config.max_output_tokens:
             return "max_output_tokens"
-        if config.max_cost_usd is not None and usage.cost_usd is not None and usage.cost_usd >= config.max_cost_usd:
+        if config.max_cost_usd is not None and self.cost_usd >= config.max_cost_usd:
             return "max_cost"
         return None
+
+    @property
+    def cost_is_unknown(self) -> bool:
+        """Whether a limit of cost is set that cannot be held, because a call was made whose price is not known."""
+        return self.config.max_cost_usd is not None and self.usage != Usage() and self.usage.cost_usd is None
 
     def calls_left(self) -> int:
         """Tool calls that may still run."""

@@ -48,7 +48,8 @@ class Direct:
             raise _error(refused[0])
         return make_store_result(
             " ".join(outcome.message for outcome in refused),
-            receipts,
+            outcomes,
+            refused=bool(refused),
             surfaces_used=surfaces_used(outcomes),
             tool_trace=tuple(trace_of(outcome) for outcome in outcomes),
             stop_reason="direct",

@@ -17,13 +17,15 @@ from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.trace import Trace, find_trace
+from datamind.capabilities.ingest.shielded import finish_despite_cancel
 from datamind.config.profile import Profile
 from datamind.config.settings import Settings
 from datamind.core.context import RequestContext, bind_request
 from datamind.core.dispatch import Gate, dispatch
-from datamind.core.errors import InputInvalid
-from datamind.core.events import DoneEvent
+from datamind.core.errors import DataMindError, InputInvalid
+from datamind.core.events import DoneEvent, ErrorEvent
 from datamind.core.evidence import InferenceResult
+from datamind.core.logging import redactor
 from datamind.core.messages import Message, SurfaceStatus, ToolCall
 from datamind.core.outcome import ToolOutcome
 from datamind.core.protocols.models import ToolCallingModelClient
@@ -112,20 +114,26 @@ class DataMind:
     async def stream(
         self, text: str, *, role: Role = Role.RETRIEVE, session: str = "", history: Sequence[Message] = ()
     ) -> AsyncIterator[AgentEvent]:
-        """Events of one turn; the last is ``done`` or ``error``. Closing the iterator cancels the run."""
+        """Events of one turn; the last is ``done`` or ``error``. Closing the iterator cancels the run.
+
+        Raises:
+            InputInvalid: Blank text; before any event.
+            PluginError: There is no model; before any event.
+        """
         ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text"))
         turn = await self._turn(ctx, text, tuple(history))
+        loop = await self._loop(role)
         finished = False
         try:
-            async with aclosing(aiter((await self._loop(role)).stream_turn(turn))) as events:  # type: ignore[type-var]
+            async with aclosing(aiter(loop.stream_turn(turn))) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, DoneEvent):
+                        event = await self._kept(turn, text, event)
                         finished = True
-                        event = event.model_copy(update={"result": await self._keep(turn, text, event.result)})
                     yield event
         finally:
             if not finished:
-                await self._keep_interrupted(turn)
+                await finish_despite_cancel(self._keep_interrupted(turn))
 
     async def call(
         self,
@@ -136,10 +144,18 @@ class DataMind:
         session: str = "",
         ctx: RequestContext | None = None,
     ) -> ToolOutcome:
-        """One tool call by the application: the same gate, hooks and ledger as a model's."""
+        """One tool call by the application: the same gate, hooks and ledger as a model's.
+
+        Raises:
+            InputInvalid: Arguments that JSON has no form for. Everything else is in the outcome.
+        """
         ctx = ctx or RequestContext(self.profile.name, role, session=session, by_application=True)
+        try:
+            call = ToolCall.of(tool, arguments)
+        except (TypeError, ValueError) as error:
+            raise InputInvalid(f"the arguments of {tool[:80]!r} are not JSON ({error})") from None
         with bind_request(ctx):
-            return await dispatch(ToolCall.of(tool, arguments), ctx, self.agents[role].gate)
+            return await dispatch(call, ctx, self.agents[role].gate)
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.
@@ -216,7 +232,7 @@ class DataMind:
         try:
             result = await (await self._loop(ctx.role)).run_turn(turn)
         except BaseException:
-            await self._keep_interrupted(turn)
+            await finish_despite_cancel(self._keep_interrupted(turn))
             raise
         return await self._keep(turn, text, result)
 
@@ -234,9 +250,15 @@ class DataMind:
         else:
             result = await with_all_receipts(result, self.services)
         if turn.ctx.session:
-            messages = tuple(turn.transcript)
+            messages = await fill_interrupted(turn.transcript, turn.ctx, self.services)
             await self.conversations.append(turn.ctx.session, turn.ctx.role, turn.ctx.trace_id, messages)
         return result
+
+    async def _kept(self, turn: LoopTurn, text: str, done: DoneEvent) -> DoneEvent | ErrorEvent:
+        try:
+            return done.model_copy(update={"result": await self._keep(turn, text, done.result)})
+        except DataMindError as error:
+            return ErrorEvent(code=error.code, message=redactor.text(str(error)))
 
     async def _keep_interrupted(self, turn: LoopTurn) -> None:
         if turn.ctx.session and turn.transcript:

@@ -8,12 +8,15 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
+
 from datamind.agent.base import AgentEvent, LoopParts, LoopTurn
 from datamind.agent.run import AgentRun
 from datamind.core.context import bind_request
 from datamind.core.errors import DataMindError
 from datamind.core.events import ErrorEvent
 from datamind.core.evidence import InferenceResult
+from datamind.core.logging import redactor
 from datamind.core.receipts import StoreResult
 
 log = logging.getLogger(__name__)
@@ -46,19 +49,29 @@ class NativeLoop:
                 yield event
         finally:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await _ended(task)
 
     async def _produce(self, turn: LoopTurn, events: asyncio.Queue[AgentEvent | None]) -> None:
         with bind_request(turn.ctx):
             try:
                 await AgentRun(self._parts, turn, events.put).run()
             except DataMindError as error:
-                await events.put(ErrorEvent(code=error.code, message=str(error)))
+                await events.put(ErrorEvent(code=error.code, message=redactor.text(str(error))))
             except Exception as error:
                 log.exception("the run failed")
                 await events.put(ErrorEvent(code="error", message=f"the run failed ({type(error).__name__})"))
         await events.put(None)
+
+
+async def _ended(task: asyncio.Future[None]) -> None:
+    """Wait until a cancelled run has stopped, whoever cancels the waiting: a write past its intent is recorded first.
+
+    An anyio scope alone does not hold off ``task.cancel()``.
+    """
+    with anyio.CancelScope(shield=True):
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
 
 
 async def open_loop(ctx: Any, options: Any) -> type[NativeLoop]:

@@ -16,7 +16,8 @@ from datamind.capabilities.memory.service import MemoryReads, MemoryStores, Memo
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
 from datamind.config.profile import Profile
-from datamind.core.errors import SourceUnreadable
+from datamind.core.errors import DataMindError, SourceUnreadable
+from datamind.core.logging import redactor
 from datamind.core.messages import SurfaceStatus
 from datamind.core.protocols.ingest import FileLoader
 from datamind.core.types import SHARED_PROFILE, DataSurface
@@ -63,13 +64,19 @@ class AgentServices:
     async def _status(self, surface: DataSurface, session: str) -> SurfaceStatus:
         if surface in self.off:
             return SurfaceStatus(surface=surface, available=False, note=self.off[surface])
-        if surface is DataSurface.MEMORY:
-            items = await self.read.memory.count(visible(session, include_closed=True))
-        elif surface is DataSurface.SKILLS:
-            items = len(await self.read.skills.skills())
-        else:
-            items = self.control.sources.counts_now().get(surface, 0)
+        try:
+            items = await self._items(surface, session)
+        except DataMindError as error:
+            # A store that does not open is set aside; the other surfaces serve.
+            return SurfaceStatus(surface=surface, available=False, note=redactor.text(str(error)))
         return SurfaceStatus(surface=surface, available=True, items=items)
+
+    async def _items(self, surface: DataSurface, session: str) -> int:
+        if surface is DataSurface.MEMORY:
+            return await self.read.memory.count(visible(session, include_closed=True))
+        if surface is DataSurface.SKILLS:
+            return len(await self.read.skills.skills())
+        return self.control.sources.counts_now().get(surface, 0)
 
     async def aclose(self) -> None:
         """Close every provider, then the ledgers."""
