@@ -93,12 +93,14 @@ def run_here(job: str, args: dict[str, Any], out: Path) -> int:
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    told = (out / "result.json").open("w", encoding="utf-8")  # before the job gives up the right to
     module, _, name = job.partition(":")
     try:
         result = getattr(importlib.import_module(module), name)(**args)
         if inspect.iscoroutine(result):
             result = asyncio.run(result)
-        (out / "result.json").write_text(json.dumps(result), encoding="utf-8")
+        told.write(json.dumps(result))
+        told.close()
     except KeyboardInterrupt:
         return 130
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -10,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from datamind.core.errors import LimitExceeded, NotFound, PathDenied
+from datamind.core.errors import DataMindError, LimitExceeded, NotFound, PathDenied, SourceUnreadable
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SLICE = 1 << 20
+_NO_PLAIN_FILE = frozenset({errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.ENODEV})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +87,26 @@ def read_file(located: Located, *, max_bytes: int) -> bytes:
 
     Raises:
         PathDenied: A link, device, socket, FIFO or folder stands where a plain file should.
+        SourceUnreadable: The disk, or the system, does not give it out.
         LimitExceeded: It is larger, or grows beyond the limit while it is read.
         NotFound: There is no such file.
     """
     with _opened(located) as descriptor:
-        size = os.fstat(descriptor).st_size
-        if size > max_bytes:
+        if os.fstat(descriptor).st_size > max_bytes:
             raise _too_large(located, max_bytes)
-        slices: list[bytes] = []
-        taken = 0
-        while piece := os.read(descriptor, min(_SLICE, max_bytes - taken + 1)):
-            taken += len(piece)
-            if taken > max_bytes:
-                raise _too_large(located, max_bytes)
-            slices.append(piece)
-        return b"".join(slices)
+        try:
+            return b"".join(_slices(descriptor, located, max_bytes))
+        except OSError as error:
+            raise _denied(located, error) from None
+
+
+def _slices(descriptor: int, located: Located, max_bytes: int) -> Iterator[bytes]:
+    taken = 0
+    while piece := os.read(descriptor, min(_SLICE, max_bytes - taken + 1)):
+        taken += len(piece)
+        if taken > max_bytes:
+            raise _too_large(located, max_bytes)
+        yield piece
 
 
 def is_folder(located: Located) -> bool:
@@ -107,28 +114,59 @@ def is_folder(located: Located) -> bool:
     try:
         with _folder(located.root, located.parts):
             return True
-    except (OSError, PathDenied, NotFound):
+    except DataMindError:
         return False
 
 
 def walk(located: Located) -> Iterator[Located]:
-    """Plain files below a folder, in the order of their names; hidden ones and links are passed over. Blocking."""
-    with _folder(located.root, located.parts) as descriptor:
-        entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)
-        for entry in entries:
-            below = Located(located.root, (*located.parts, entry.name))
-            if entry.name.startswith(".") or entry.is_symlink():
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from walk(below)
-            elif entry.is_file(follow_symlinks=False):
-                yield below
+    """Plain files below a folder, in the order of their names; hidden ones and links are passed over. Blocking.
+
+    A folder below that cannot be opened is given in the place of its files: whoever reads it is told why.
+
+    Raises:
+        PathDenied: The folder itself cannot be opened.
+        NotFound: There is no such folder.
+    """
+    waiting = _entries(located)[::-1]
+    while waiting:
+        below, is_folder = waiting.pop()
+        if not is_folder:
+            yield below
+            continue
+        try:
+            waiting += _entries(below)[::-1]
+        except NotFound:  # it has vanished meanwhile
+            continue
+        except DataMindError:
+            yield below
+
+
+def _entries(located: Located) -> list[tuple[Located, bool]]:
+    found = []
+    with _folder(located.root, located.parts) as descriptor, os.scandir(descriptor) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not entry.name.startswith(".") and (is_folder or entry.is_file(follow_symlinks=False)):
+                found.append((Located(located.root, (*located.parts, entry.name)), is_folder))
+    return found
 
 
 def printable(path: Path | str) -> str:
-    """A path as text that is safe in JSON, a log and a terminal: undecodable and control characters escaped."""
-    text = str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """A path as text that is safe in JSON, a log and a terminal; paths that differ stay different.
+
+    Bytes that are not UTF-8 are shown as ``\\xff``, characters that do not print as ``\\u202e``, a backslash doubled.
+    """
+    return "".join(_shown(char) for char in str(path))
+
+
+def _shown(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    if char.isprintable() and char != "\\":
+        return char
+    if char.isascii():
+        return char.encode("unicode_escape").decode()
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
 
 
 @contextmanager
@@ -174,13 +212,15 @@ def _folder(root: Path, parts: Sequence[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _denied(located: Located, error: OSError) -> NotFound | PathDenied:
+def _denied(located: Located, error: OSError) -> DataMindError:
     shown = printable(located.parts[-1] if located.parts else located.root.name)
-    if isinstance(error, FileNotFoundError):
-        return NotFound(f"there is no file {shown!r}", code="not_found.file")
+    if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):
+        return NotFound(f"there is no file {shown[:80]!r}", code="not_found.file")
     if isinstance(error, PermissionError):
         return PathDenied(f"{shown!r} may not be read", code="path_denied.permission")
-    return PathDenied(f"{shown!r} is a link or no plain file", code="path_denied.link")
+    if error.errno in _NO_PLAIN_FILE:
+        return PathDenied(f"{shown!r} is a link or no plain file", code="path_denied.link")
+    return SourceUnreadable(f"{shown!r} cannot be read ({error.strerror})", code="source_unreadable.io")
 
 
 def _too_large(located: Located, max_bytes: int) -> LimitExceeded:
