@@ -96,10 +96,14 @@ class Datamind:
         Args:
             typed: What to type once some output has appeared, in order: ``(awaited output, keys)``.
         """
+        command, environ = self.command(*arguments), self.env(**{"TERM": "xterm", **changes})
         pid, terminal = pty.fork()
         if pid == 0:  # the child
-            os.chdir(self.home)
-            os.execve(sys.executable, self.command(*arguments), self.env(TERM="xterm", **changes))
+            try:
+                os.chdir(self.home)
+                os.execve(sys.executable, command, environ)
+            finally:
+                os._exit(127)
         try:
             output = _converse(terminal, list(typed))
         finally:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import click
-
 from datamind_cli.state import State
-from datamind_cli.streams import is_terminal, printable, printable_line
+from datamind_cli.streams import echo, is_terminal, printable, printable_line
 
 if TYPE_CHECKING:
     from datamind.core.protocols.agent import ApprovalRequest
@@ -31,12 +29,12 @@ class TerminalApprover:
         """Show the stored call and wait for an answer."""
         if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
             text = f"{request.tool} needs a person's approval ({request.reason}); there is no terminal to ask on."
-            click.echo(printable_line(text), err=True)
+            echo(printable_line(text), err=True)
             return False
         for line in request_lines(request):
-            click.echo(line, err=True)
-        with interruptible():
-            return _answer() in ("y", "yes")
+            echo(line, err=True)
+        echo("Allow this call? [y/N] ", nl=False, err=True)
+        return (await typed(sys.stdin.readline)).strip().lower() in ("y", "yes")
 
 
 def request_lines(request: ApprovalRequest) -> Iterator[str]:
@@ -55,16 +53,18 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]} (and {len(text) - _MAX_CHARS} more characters)"
 
 
-def _answer() -> str:
-    click.echo("Allow this call? [y/N] ", nl=False, err=True)
-    return sys.stdin.readline().strip().lower()
+async def typed(read: Callable[[], str]) -> str:
+    """What a person types; Ctrl-C ends the waiting at once, with nothing typed, and cancels the run.
 
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a wait for the keyboard at once; asyncio's own handler would wait for the next line."""
+    asyncio's own handler would let a blocking read wait for the next line.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        yield
+        return read()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, before)
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0)  # where the run is cancelled
+        return ""
     finally:
         signal.signal(signal.SIGINT, before)

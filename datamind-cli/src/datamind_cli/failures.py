@@ -13,7 +13,7 @@ import click
 from datamind.core.errors import DataMindError
 from datamind_cli.exits import ExitCode, exit_code_of
 from datamind_cli.state import State
-from datamind_cli.streams import can_show, discard_output, printable, printable_line
+from datamind_cli.streams import can_show, discard_output, echo, printable, printable_line
 
 
 @contextlib.contextmanager
@@ -43,7 +43,7 @@ def _report(error: BaseException, state: State) -> ExitCode:
             _print(state, "interrupted", "Interrupted.")
             return ExitCode.INTERRUPTED
         case click.exceptions.NoArgsIsHelpError():
-            click.echo(error.format_message(), err=True)
+            echo(error.format_message(), err=True)
             return ExitCode.USAGE
         case click.ClickException():
             _print(state, "usage", _usage_text(error))
@@ -82,7 +82,7 @@ def _report_fault(error: BaseException, state: State) -> ExitCode:
     if state.verbosity:
         import traceback
 
-        click.echo(_hidden("".join(traceback.format_exception(error)), state), err=True)
+        echo(_hidden("".join(traceback.format_exception(error)), state), err=True)
     text = f"{type(error).__name__}: {error}"
     _print(state, "fault", f"a fault in DataMind: {text[:300]}. Run it again with -v and report what it prints.")
     return ExitCode.FAULT
@@ -97,7 +97,7 @@ def _print(state: State, code: str, message: str, *, retryable: bool = False) ->
         # Several mistakes in one error stand below one another; anything else is one line.
         text = "\n".join(printable_line(line) for line in f"datamind: {message}".splitlines())
     with contextlib.suppress(OSError):
-        click.echo(printable(text), err=True)
+        echo(printable(text), err=True)
 
 
 def _hidden(text: str, state: State) -> str:

@@ -13,7 +13,7 @@ import click
 from datamind_cli import failures, plugin_commands
 from datamind_cli.exits import MEANINGS
 from datamind_cli.state import State, common_options, state_of
-from datamind_cli.streams import prepare_streams
+from datamind_cli.streams import echo, prepare_streams
 
 NAME: Final = "datamind"
 
@@ -126,7 +126,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         import datamind
 
-        click.echo(f"{NAME} {datamind.__version__}")
+        echo(f"{NAME} {datamind.__version__}")
         ctx.exit()
 
 

@@ -25,9 +25,6 @@ def show_evidence(out: Output, result: InferenceResult, *, everything: bool = Fa
     cited = {citation.number for citation in result.citations}
     numbered = [(n, item) for n, item in enumerate(result.evidence, 1) if everything or n in cited]
     out.table(EVIDENCE_COLUMNS, [_evidence_row(n, item) for n, item in numbered])
-    hidden = len(result.evidence) - len(numbered)
-    if hidden:
-        out.note(f"{count_of(hidden, 'more passage')} read and not cited; --all shows them.")
 
 
 def _evidence_row(number: int, item: Evidence) -> tuple[str, ...]:
@@ -41,7 +38,9 @@ def source_label(source: SourceRef | None) -> str:
     if source is None:
         return ""
     scheme, _, rest = source.uri.partition(":")
-    return unquote(rest) if scheme == "file" else source.uri if source.kind == "tool" else f"{source.kind} {rest[:12]}"
+    if scheme == "file":
+        return unquote(rest)
+    return f"text {rest[:12]}" if source.kind == "text" else source.kind
 
 
 def span_label(locator: Locator) -> str:
@@ -86,6 +85,7 @@ def _receipt_row(receipt: IngestReceipt) -> tuple[str, ...]:
 def answer_status(out: Output, result: InferenceResult) -> str:
     """The honest line below an answer: who answered, from what, how much of it holds, what it took."""
     cited = {citation.evidence_id for citation in result.citations}
+    uncited = sum(item.evidence_id not in cited for item in result.evidence)
     backed = sum(1 for item in result.evidence if item.evidence_id in cited and item.receipt_ids)
     return out.join(
         [
@@ -93,6 +93,7 @@ def answer_status(out: Output, result: InferenceResult) -> str:
             ", ".join(result.surfaces_used) or "no surface used",
             _claims(result),
             f"{backed} of {len(cited)} receipt-backed" if cited else "",
+            f"{uncited} read, not cited" if uncited else "",
             *_run_parts(result),
         ]
     )
@@ -127,7 +128,7 @@ def _run_parts(result: RunResult) -> Iterator[str]:
     if usage.input_tokens or usage.output_tokens:
         about = "about " if usage.estimated else ""
         yield f"{about}{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    if usage.cost_usd is not None:
+    if usage.cost_usd:
         yield f"${usage.cost_usd:.4f}"
     if result.stop_reason not in _NORMAL_STOPS:
         yield f"stopped: {result.stop_reason}"

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from datamind_cli.state import State
-from datamind_cli.streams import can_show, is_terminal, printable, printable_json, printable_line
+from datamind_cli.streams import can_show, echo, is_terminal, printable, printable_json, printable_line
 
 _REDACTED: Final = "[redacted]"
 _MIN_SECRET: Final = 6  # shorter ones would hide ordinary words
@@ -47,11 +47,11 @@ class Output:
         body = json.dumps(plain(value), ensure_ascii=False, indent=2)
         if not can_show(body, sys.stdout):
             body = json.dumps(plain(value), ensure_ascii=True, indent=2)
-        click.echo(printable_json(self.hidden(body)))
+        echo(printable_json(self.hidden(body)))
 
     def json_line(self, value: Any) -> None:
         """One JSON value on one line, for streams of them."""
-        click.echo(self.hidden(json.dumps(plain(value), ensure_ascii=True)))
+        echo(self.hidden(json.dumps(plain(value), ensure_ascii=True)))
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Rows below a header; nothing when there are none."""
@@ -61,7 +61,7 @@ class Output:
         if self._is_rich():
             _rich_table(columns, cells)
         else:
-            click.echo("\n".join(_plain_table(columns, cells)))
+            echo("\n".join(_plain_table(columns, cells)))
 
     def join(self, parts: Iterable[str]) -> str:
         """Parts on one line, with a separator that the stream has."""
@@ -72,8 +72,8 @@ class Output:
 
     def _write(self, text: str, *, dim: bool, err: bool) -> None:
         text = printable(self.hidden(text))
-        # click.echo takes styles out again where no person reads.
-        click.echo(click.style(text, dim=True) if dim and self._state.use_color else text, err=err)
+        # echo takes styles out again where no person reads.
+        echo(click.style(text, dim=True) if dim and self._state.use_color else text, err=err)
 
     @property
     def longest_secret(self) -> int:
@@ -109,11 +109,11 @@ class TextStream:
         if self._held:
             self._print(self._out.hidden(self._held))
         if self._started:
-            click.echo()
+            echo()
         self._held, self._started = "", False
 
     def _print(self, text: str) -> None:
-        click.echo(printable(text), nl=False)
+        echo(printable(text), nl=False)
         self._started = True
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from datamind_cli.state import State
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datamind.config import Settings
 
 _T = TypeVar("_T")
+_ESCAPED = re.compile("[\ud800-\udfff]")
 _LEVELS = {1: "info", 2: "debug"}
 
 
@@ -39,26 +40,6 @@ def load_settings(state: State, defaults: Mapping[str, str] | None = None) -> Se
     return settings
 
 
-def _log_to_file(settings: Settings) -> None:
-    from datamind.core.logging import configure_logging
-
-    if stream := _log_stream(settings.logging.file):
-        configure_logging(settings.logging.level, settings.logging.format, stream)
-
-
-def _log_stream(path: Path | None) -> TextIO | None:
-    from datamind.core.errors import ConfigError
-
-    if path is None:
-        return None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("a", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        hint = "set logging.file to a file you can write."
-        raise ConfigError(f"the log file {str(path)!r} cannot be opened ({error.strerror});", hint=hint) from error
-
-
 @asynccontextmanager
 async def opened_system(state: State, settings: Settings | None = None) -> AsyncIterator[DataMind]:
     """Everything that is installed and selected, closed again at the end.
@@ -69,9 +50,7 @@ async def opened_system(state: State, settings: Settings | None = None) -> Async
     from datamind.agent import build_datamind
     from datamind_cli.approve import TerminalApprover
 
-    settings = settings or load_settings(state)
-    system = await build_datamind(settings, approver=TerminalApprover(state))
-    _log_to_file(settings)
+    system = await build_datamind(settings or load_settings(state), approver=TerminalApprover(state))
     try:
         yield system
     finally:
@@ -100,8 +79,7 @@ def given_text(words: tuple[str, ...], what: str) -> str:
     if not text:
         raise InputInvalid(f"the {what} is empty;", hint="give it as an argument, or - to read standard input.")
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        encoding = sys.getfilesystemencoding()
-        raise InputInvalid(f"the {what} is not {encoding} text: {text[:40]!r};", hint="check its encoding.") from None
-    return text
+        # Under a locale without Unicode, Python escapes the bytes of arguments instead of reading them as UTF-8.
+        return os.fsencode(text).decode("utf-8") if _ESCAPED.search(text) else text
+    except UnicodeError:
+        raise InputInvalid(f"the {what} is not UTF-8 text: {text[:40]!r};", hint="check its encoding.") from None

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final, TextIO
 
+import click
+
 from datamind.core.errors import InputInvalid
 
 # Control characters but tab and newline, and those that reorder or hide text on a terminal.
@@ -39,6 +41,12 @@ def can_show(text: str, stream: TextIO | None) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Write to the standard stream of this moment, in the encoding it has; styles are left out of a pipe."""
+    # The stream is named because click would replace one that is ASCII by one of its own, in UTF-8.
+    click.echo(text, file=sys.stderr if err else sys.stdout, nl=nl)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 
 import pytest
 
@@ -76,12 +77,14 @@ def test_long_arguments_and_lists_say_what_is_left_out():
     assert lines[-1] == "  - and 5 more"
 
 
-async def test_an_interrupt_at_the_prompt_runs_nothing(terminal, monkeypatch):
+async def test_an_interrupt_at_the_prompt_denies_and_cancels_the_run(terminal, monkeypatch):
     terminal("")
+    raised = []
+    monkeypatch.setattr(approve.signal, "raise_signal", raised.append)
+    monkeypatch.setattr("sys.stdin", type("Keyboard", (), {"readline": interrupted})())
+    assert await TerminalApprover(State()).decide(request()) is False
+    assert raised == [signal.SIGINT]
 
-    def interrupted():
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(approve, "_answer", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        await TerminalApprover(State()).decide(request())
+def interrupted(keyboard):
+    raise KeyboardInterrupt

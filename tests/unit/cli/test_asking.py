@@ -68,7 +68,7 @@ def test_nothing_to_ask_or_store_is_one_line(run, command, words, home):
 def test_a_text_that_is_not_unicode_is_one_line(run):
     result = run("ask", "half \ud800 pair")
     assert result.exit_code == 2
-    assert "is not utf-8 text" in result.stderr
+    assert "is not UTF-8 text" in result.stderr
 
 
 def test_json_is_the_whole_result(run, stored, run_json):

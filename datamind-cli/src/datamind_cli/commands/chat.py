@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from datamind_cli.approve import interruptible
+from datamind_cli.approve import typed
 from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import show_store_result
 from datamind_cli.records import answer_status, show_evidence, show_notices
@@ -44,7 +44,7 @@ async def _chat(state: State, session: str) -> ExitCode:
     out.note(f"session {session}")
     out.note(_HELP)
     async with opened_system(state, settings) as system:
-        while (line := _read_line()) is not None:
+        while line := await typed(_read):
             words = line.strip()
             if words == "/quit":
                 break
@@ -53,14 +53,14 @@ async def _chat(state: State, session: str) -> ExitCode:
     return ExitCode.OK
 
 
-def _read_line() -> str | None:
-    with interruptible():
-        if is_terminal(sys.stdin) and is_terminal(sys.stdout):
-            try:
-                return input("> ")
-            except EOFError:
-                return None
-        return (sys.stdin.readline() if sys.stdin else "") or None
+def _read() -> str:
+    """One line with its end; nothing at the end of input."""
+    if is_terminal(sys.stdin) and is_terminal(sys.stdout):
+        try:
+            return input("> ") + "\n"
+        except EOFError:
+            return ""
+    return sys.stdin.readline() if sys.stdin else ""
 
 
 async def _turn(system: DataMind, out: Output, words: str, session: str) -> None:

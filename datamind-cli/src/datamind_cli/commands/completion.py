@@ -4,6 +4,7 @@ import click
 
 from datamind_cli.exits import ExitCode
 from datamind_cli.state import common_options
+from datamind_cli.streams import echo
 
 _VARIABLE = "_DATAMIND_COMPLETE"
 
@@ -26,5 +27,5 @@ def cli(ctx: click.Context, shell: str) -> int:
     kind = get_completion_class(shell)
     if kind is None or root.info_name is None:
         raise click.UsageError(f"there is no completion for {shell!r}", ctx)
-    click.echo(kind(root.command, {}, root.info_name, _VARIABLE).source())
+    echo(kind(root.command, {}, root.info_name, _VARIABLE).source())
     return ExitCode.OK

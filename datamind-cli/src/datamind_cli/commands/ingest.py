@@ -45,9 +45,10 @@ def _absolute(path: str) -> Path:
 
 async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
-        before = await system.receipts.count()
-        try:
+    before = 0
+    try:
+        async with opened_system(state) as system:
+            before = await system.receipts.count()
             with progress_line(enabled=not state.as_json) as line:
                 result = await system.ingest(
                     paths,
@@ -55,10 +56,16 @@ async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -
                     idempotency_key=key,
                     progress=lambda done, label: line.show(f"{count_of(done, 'file')}  {label}"),
                 )
-        except asyncio.CancelledError:
-            written = await system.receipts.count() - before
-            kept = f"{count_of(written, 'receipt')} stay" if written else "nothing was written"
-            out.note(f"Stopped; {kept}. The same command goes on where it stopped.")
-            return ExitCode.INTERRUPTED
+    except asyncio.CancelledError:
+        await _say_what_stays(state, out, before)
+        return ExitCode.INTERRUPTED
     show_store_result(out, result)
     return outcome_of(result)
+
+
+async def _say_what_stays(state: State, out: Output, before: int) -> None:
+    # Opened anew: a write that was past its intent has its receipt only now.
+    async with opened_system(state) as system:
+        written = await system.receipts.count() - before
+    kept = f"{count_of(written, 'receipt')} {'stays' if written == 1 else 'stay'}" if written else "nothing was written"
+    out.note(f"Stopped; {kept}. The same command goes on where it stopped.")

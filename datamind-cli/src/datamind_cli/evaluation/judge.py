@@ -70,6 +70,8 @@ def is_source(listed: str, item: Evidence) -> bool:
             return _is_named(listed, item.locator.tables) or _is_path(listed, item.source.uri)
         case "triple":
             return _is_named(listed, _names_of_iri(item.locator.subject)) or _is_path(listed, item.source.uri)
+        case _ if item.source.kind == "text":
+            return _is_same_text(listed, item.content)
         case _:
             return _is_path(listed, item.source.uri)
 
