@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -113,7 +113,7 @@ class DataMind:
 
     async def stream(
         self, text: str, *, role: Role = Role.RETRIEVE, session: str = "", history: Sequence[Message] = ()
-    ) -> AsyncIterator[AgentEvent]:
+    ) -> AsyncGenerator[AgentEvent, None]:
         """Events of one turn; the last is ``done`` or ``error``. Closing the iterator cancels the run.
 
         Raises:
