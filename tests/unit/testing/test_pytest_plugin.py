@@ -8,6 +8,8 @@ from pathlib import Path
 
 HEAVY = ("pydantic", "anyio", "hypothesis", "datamind.core", "datamind.config", "datamind.plugins")
 
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--basetemp=temporary")
+
 SUITE = """
 from datamind.testing.models import ScriptedModel
 
@@ -52,7 +54,7 @@ def test_its_fixtures_are_there_in_any_project(tmp_path):
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
     )
-    result = run("-m", "pytest", "-p", "no:cacheprovider", "-q", cwd=tmp_path)
+    result = run("-m", "pytest", *OPTIONS, cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "3 passed" in result.stdout
 
@@ -68,8 +70,7 @@ def test_a_failing_standard_test_shows_what_it_compared(tmp_path):
         "    async def open_provider(self, folder, **dependencies):\n"
         "        return Wide()\n"
     )
-    options = ["-p", "no:cacheprovider", "-q", "-o", "asyncio_mode=strict"]
-    result = run("-m", "pytest", *options, "-k", "test_g1_rows", cwd=tmp_path)
+    result = run("-m", "pytest", *OPTIONS, "-o", "asyncio_mode=strict", "-k", "test_g1_rows", cwd=tmp_path)
     assert result.returncode == 1
     assert "assert 1 == 0" in result.stdout
 
