@@ -33,7 +33,7 @@ def make_rows(stored: StoredSource, text: str, cut: ChunkSize) -> tuple[Document
         context = "\n".join(part for part in (" > ".join(chunk.heading_path), header) if part)
         rows.append(
             ChunkRow(
-                chunk_id=derived_id("chunk", stored.source.source_id, str(chunk.index)),
+                chunk_id=derived_id("chunk", stored.source.source_id, f"{chunk.start}-{chunk.end}"),
                 document_id=stored.document_id,
                 source_id=stored.source.source_id,
                 index=chunk.index,

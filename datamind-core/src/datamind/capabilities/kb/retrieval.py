@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final
 
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.capabilities.text.language import detect_language
 from datamind.core.errors import DataMindError, PluginError, SurfaceUnavailable
-from datamind.core.protocols.kb import ChunkHit, KBFilter, KBQuery, LexicalIndex, VectorReader
+from datamind.core.protocols.kb import ChunkHit, KBQuery, LexicalIndex, VectorReader, VectorSearch
 from datamind.core.protocols.models import EmbeddingProvider
 from datamind.plugins import ProviderKind
 
@@ -23,21 +23,6 @@ MIN_CANDIDATES: Final = 50
 """Hits asked of each side before fusion; with fewer, what is found by one side alone is decided by chance."""
 
 HYBRID_MEANING: Final = "reciprocal rank fusion of words and vectors (k=60)"
-
-
-@runtime_checkable
-class VectorSearch(Protocol):
-    """The reading half of a store's vectors: a reader that has it is searched by vectors too."""
-
-    async def search_vectors(
-        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
-    ) -> Sequence[ChunkHit]:
-        """Nearest chunks by cosine, best first, ties by chunk id."""
-        ...
-
-    async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
-        """Which of these chunks have no vector of the model."""
-        ...
 
 
 async def open_lexical(ctx: ProviderContext, options: Any) -> LexicalRetriever:

@@ -15,6 +15,7 @@ from datamind.core.protocols.kb import (
     Retriever,
     SupportsVectors,
     VectorReader,
+    VectorSearch,
     VectorStore,
 )
 from datamind.core.protocols.memory import (
@@ -79,5 +80,6 @@ __all__ = [
     "TextModelClient",
     "ToolCallingModelClient",
     "VectorReader",
+    "VectorSearch",
     "VectorStore",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Protocol, runtime_checkable
 
 from datamind.core.record import Instant, Record
@@ -31,7 +31,7 @@ class ChunkRow(Record):
     """One chunk; ``text`` is exactly the span ``[start, end)`` of the stored source text.
 
     Attributes:
-        chunk_id: Follows from source id and index.
+        chunk_id: Follows from source id and span, so that other cuts of one text are other chunks.
         context: Heading path or repeated table header: searched with the text, not part of it.
         tokens: Words for the lexical side, of context and text.
     """
@@ -168,7 +168,25 @@ class VectorStore(VectorReader, Protocol):
 
 
 @runtime_checkable
-class SupportsVectors(Protocol):
+class VectorSearch(Protocol):
+    """The reading half of a store's vectors; a read view has it too.
+
+    G1 Vectors of another model are never searched.
+    """
+
+    async def search_vectors(
+        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
+    ) -> Sequence[ChunkHit]:
+        """Nearest chunks by cosine, best first, ties by chunk id; exact unless the store says otherwise."""
+        ...
+
+    async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
+        """Which of these chunks have no vector of the model."""
+        ...
+
+
+@runtime_checkable
+class SupportsVectors(VectorSearch, Protocol):
     """A KB store that keeps vectors.
 
     G1 Vectors belong to (chunk id, model id); those of another model are never searched.
@@ -181,12 +199,6 @@ class SupportsVectors(Protocol):
 
     async def chunks_without_vector(self, model_id: str, limit: int) -> Sequence[ChunkRow]:
         """The backlog, oldest first."""
-        ...
-
-    async def search_vectors(
-        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
-    ) -> Sequence[ChunkHit]:
-        """Nearest chunks by cosine; exact unless the store says otherwise."""
         ...
 
 

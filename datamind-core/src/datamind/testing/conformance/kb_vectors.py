@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from datamind.capabilities.kb.retrieval import VectorSearch
 from datamind.core.errors import DataMindError
-from datamind.core.protocols.kb import KBFilter, SupportsVectors
+from datamind.core.protocols.kb import KBFilter, SupportsVectors, VectorSearch
 from datamind.plugins import ProviderKind
 from datamind.testing.conformance.base import ProviderConformance
 from datamind.testing.conformance.kb_checks import found, put_all, state
@@ -38,7 +37,7 @@ class VectorsConformance(ProviderConformance):
     given and knows no embedding.
     """
 
-    protocols = (SupportsVectors,)
+    protocols = (SupportsVectors, VectorSearch)
     kind = ProviderKind.KB_STORE
     known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable"})
 
