@@ -24,6 +24,7 @@ class AnswerType(StrEnum):
     EMAIL = "email"
     LINK = "link"
     COLOR = "color"
+    NAME = "name"
     ANY = "any"
 
 
@@ -38,6 +39,9 @@ FIRM: Final = frozenset(
         AnswerType.EMAIL,
         AnswerType.LINK,
         AnswerType.COLOR,
+        AnswerType.PERSON,
+        AnswerType.PLACE,
+        AnswerType.NAME,
     }
 )
 """Kinds that can be told by their form: text without one does not answer."""
@@ -65,7 +69,7 @@ _HAN_PERIOD: Final = (
 )
 _CURRENCY: Final = (
     r"[$€£¥￥]|\b(?:usd|eur|gbp|cny|rmb|jpy|chf|nok|sek|dkk|kr|dollars?|euros?|pounds?|cents?|yuan|yen|kroner|kronor|rupees?"
-    r"|francs?)\b|元|块钱|人民币|美金|欧|万|免费|\bfree\b"
+    r"|francs?|pence|penny|kronor?|rub|zloty|won|baht|pesos?)\b|元|块钱|人民币|美金|欧|万|免费|\bfree\b"
 )
 
 _HAN_SURNAMES: Final = "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙龍万段雷钱汤尹黎易常武乔贺赖龚文欧司"
@@ -73,6 +77,12 @@ _DURATION: Final = (
         rf"(?:\d|\b(?:{_WORD_NUMBER}|a|an)\b)[\d.,\s–-]*(?:(?:and|to|or|a|half|business|working|calendar|full|-)[\s-]*)*{_PERIOD}\b|\d\s*(?:min|hrs?|h|mins|secs?|s|ms|m|km|cm|mm|ft|feet|miles?|met(?:er|re)s?|kilomet(?:er|re)s?|inch(?:es)?|yards?|pages?)\b"
         rf"|\b(?:overnight|forever|permanent(?:ly)?|indefinitely|since|until|lifelong)\b|(?:\d|{_HAN_NUMBER})[\d.,～~至到-]*\s*多?(?:个)?(?:半)?{_HAN_PERIOD}|(?:\d|{_HAN_NUMBER})\s*(?:公里|千米|米|厘米|毫米|里|丈|尺|寸|页|集)|[一半]年|永久|长期|终身|到|从"
     )  # fmt: skip
+
+_HAN_NAME: Final = rf"[{_HAN_SURNAMES}][\u4e00-\u9fff]{{1,2}}"
+_NAME_BEFORE: Final = r"(?<=[是由为叫：:、，,。；;和与及跟找给人理任师长员生友名请\s（(])|\A"
+_NAME_AFTER: Final = (
+    r"\Z|[，,。、；;：:（()和与及的\s]|负责|担任|主持|先生|女士|老师|医生|师傅|签|提交|带|授课|承担|管|导|审|保管|说|在|等|联系"
+)
 
 _FORMS: Final = {
     AnswerType.NUMBER: rf"\d|\b(?:{_WORD_NUMBER})\b|{_HAN_NUMBER}{_MEASURE}|第{_HAN_NUMBER}|[一二两三四五六七八九十百千万]{{2,}}|唯一|单[个一]",
@@ -99,7 +109,13 @@ _FORMS: Final = {
         r"\b(?:red|blue|green|yellow|black|white|gr[ae]y|brown|orange|purple|violet|pink|gold(?:en)?|silver|beige|teal|navy|turquoise"
         r"|maroon|cream|crimson|olive|dark|light|colou?rs?)\b|[红蓝绿黄黑白灰棕橙紫粉金银褐青]色?|色"
     ),
-    AnswerType.PERSON: rf"[{_HAN_SURNAMES}](?:[\u4e00-\u9fff]{{1,2}})|·|[小老阿][{_HAN_SURNAMES}]|经理|主任|医生|老师|教授|总监|主管|先生|女士|妈|爸|哥|姐|弟|妹|妻|丈夫|朋友|导演|皇帝|[帝王公侯]|总统|将军|博士|工程师|团队|部|人|家|员|者",
+    AnswerType.PERSON: (
+        rf"(?:{_NAME_BEFORE}){_HAN_NAME}|{_HAN_NAME}(?={_NAME_AFTER})|[\u4e00-\u9fff]+·[\u4e00-\u9fff]+|[小老阿][{_HAN_SURNAMES}]"
+        r"|经理|主任|医生|老师|教授|总监|主管|先生|女士|妈|爸|哥|姐|弟|妹|妻|丈夫|朋友|导演|皇帝|[帝王公侯]|总统|将军|博士|工程师|团队|公司"
+        r"|负责人|承租人|出租人|家长|财务部|人事部|房东|业主"
+        r"|\b[a-z]+(?:er|or|ist|ian|ant|ee|man|men|woman|people|team|parent|child|children|everyone|everybody|nobody)s?\b|\b(?:i|we|you|he|she|they)\b"
+    ),
+    AnswerType.NAME: r"\b(?:called|named|names?|nicknamed|titled|known as)\b|[“\"「『《]|叫|名|称|为|是|[:：]|(?-i:\b[A-Z][a-z])",
     AnswerType.REASON: (
         r"\b(?:because|since|due to|owing to|so that|in order to|as a result|therefore|thus|to avoid|to prevent|to keep|to protect|to reduce"
         r"|to save|to allow|to make|caused|reason|otherwise|so)\b|因为|因|由于|由於|为了|為了|以便|以免|所以|原因|导致|導致|使得|以防|避免|故|否则|便于|为"
@@ -110,7 +126,7 @@ _FORMS: Final = {
     ),
     AnswerType.PLACE: (
         r"\b(?:in|at|on|near|to|from|behind|under|beside|next to|opposite|inside|outside|between|above|below|around|across|via)\b\s+\S"
-        r"|在|位于|位於|于|至|到|从|市|省|县|縣|区|區|国|國|州|镇|村|路|街|楼|室|层|库|站|馆|店|厅|院|岛|山|河|湖|海|洲|地|港|旁|附近|北|南|东|西"
+        r"|在|位于|位於|于|至|到|从|市|省|县|縣|区|區|国|國|州|镇|村|路|街|楼|室|层|库|站|馆|店|厅|院|岛|山|河|湖|海|洲|地|港|旁|附近|北|南|东|西|\b(?-i:[A-Z][a-z]\w+)"
     ),
 }  # fmt: skip
 
@@ -121,7 +137,9 @@ def form_of(kind: AnswerType) -> re.Pattern[str]:
     return re.compile(_FORMS[kind], re.IGNORECASE)
 
 
-_CLEAR: Final = {
+_CLEAR: dict[AnswerType, str] = {
+    AnswerType.NAME: r"called|named|name|titled|known|叫|名|称|[“\"「『《]|[:：]",
+    AnswerType.PERSON: rf"\A{_HAN_NAME}\Z|·|[小老阿][{_HAN_SURNAMES}]",
     AnswerType.MONEY: _CURRENCY,
     AnswerType.DURATION: _DURATION,
     AnswerType.TIME: (
@@ -129,6 +147,8 @@ _CLEAR: Final = {
         r"|spring|summer|autumn|winter|weekend|\d+\s*[月日号点點时時年]|(?:周|週|星期|礼拜)[一二三四五六日天末]|[一二三四五六七八九十]+[月日号点點]|世纪|朝|每"
     ),
 }
+# "in the morning" is no place.
+_CLEAR[AnswerType.PLACE] = r"(?-i:(?:in|at|on|near|to|from|behind|under|beside|opposite|inside|above|below|via)\s+(?:the\s+)?[A-Za-z])|在|位于|市|省|县|区|国|路|街|楼|室|层|馆|店|厅|园|站|校|家"
 _CUES: Final = {
     AnswerType.PLACE: r"\b(?:address|location|located|situated|room|street|place|venue)\b|地址|地点|位于|位置|住址|坐落",
     AnswerType.TIME: r"\b(?:date|time|deadline|due|schedule|opening hours|until|by|on|at|from|since|in)\b|时间|日期|截止|期限|定在|于",

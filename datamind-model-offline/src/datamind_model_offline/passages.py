@@ -23,6 +23,8 @@ _POINTS_BACK: Final = re.compile(
 )
 _MARKER: Final = re.compile(r"\[(\d+)\]")
 _ENDS: Final = re.compile(r"[.!?。！？;；:：,，]\Z")
+_QUESTION: Final = re.compile(r"[?？]\Z|怎么办\Z")
+_ASKING_TITLE: Final = re.compile(r"(?:how|what|when|where|who|why|which|can|do|does|is|are|may) |如何|怎么|怎样|什么", re.IGNORECASE)
 _FRONT: Final = re.compile(r"#{1,6}[ \t]+|>[ \t]?")
 
 
@@ -52,6 +54,8 @@ class Unit:
         before: The unit in front of it, where a pronoun may point.
         lead: The same where it is a sentence of the same paragraph, else empty.
         heading: Headings, the sentence that introduces a list and the header of a table: what the unit is about.
+        asked: The question it stands behind, in a list of questions and answers.
+        behind_asked: How many units stand between.
     """
 
     found: Found
@@ -62,6 +66,8 @@ class Unit:
     before: str = ""
     heading: str = ""
     lead: str = ""
+    asked: str = ""
+    behind_asked: int = 0
 
     @property
     def points_back(self) -> bool:
@@ -88,36 +94,41 @@ def shown_text(text: str, *, keep_lines: bool = False) -> str:
 def units_of(found: Found) -> list[Unit]:
     """The units of one result, in reading order; headings are context only."""
     text = found.content
-    units: list[Unit] = []
     # A passage's note names its document and section; a memory's says since when it holds.
-    headings: list[tuple[int, str]] = [(0, found.note)] if found.note and found.surface == "kb" else []
-    intro = header = before = asked = ""
-    end_before = 0
+    note = found.note if found.surface in ("kb", "skills") else ""
+    headings: list[tuple[int, str]] = [(0, note)] if note else []
+    units: list[Unit] = []
+    intro = header = before = ""
+    asked = _asking(note.rpartition(" > ")[2], is_title=True)
+    end_before = behind = 0
     for start, end in split_sentences(text):
         piece = text[start:end]
         kind = "heading" if _stands_alone(text, start, end) else _kind_of(piece)
         if kind == "heading":
             level = len(piece) - len(piece.lstrip("#")) or 7
             headings = [*(entry for entry in headings if entry[0] < level), (level, piece.strip("#* \t"))]
-            intro = header = asked = ""
-        if kind == "row":
-            if _RULE_ROW.fullmatch(piece):
-                continue
-            header = header or piece
-        elif kind == "sentence":
-            header = ""
+            intro = header = before = ""
+            asked, behind = _asking(piece, is_title=True), 0
+            continue
+        if kind == "row" and _RULE_ROW.fullmatch(piece):
+            continue
+        header = (header or piece) if kind == "row" else ("" if kind == "sentence" else header)
+        if _asking(piece):
+            asked, behind, intro, before, end_before = piece, 0, "", piece, end
+            continue
         about = " / ".join([*(title for _, title in headings), *(part for part in (asked, intro, header) if part)])
-        if kind != "heading":
-            is_asking = piece.rstrip().endswith(("?", "？"))
-            lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
-            if not is_asking:
-                units.append(Unit(found, piece, start, end, kind, before, about, lead))
-            else:
-                asked = piece
+        lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
+        units.append(Unit(found, piece, start, end, kind, before, about, lead, asked, behind))
         if kind == "sentence":
             intro = piece if _INTRO.search(piece) else ""
-        before, end_before = ("", end) if kind == "heading" else (piece, end)
+        before, end_before, behind = piece, end, behind + 1
     return units
+
+
+def _asking(piece: str, *, is_title: bool = False) -> str:
+    """The piece without marks, if it is a question; a title may be one without a question mark."""
+    text = piece.strip("#* \t")
+    return text if _QUESTION.search(text) or (is_title and _ASKING_TITLE.match(text)) else ""
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -12,32 +12,36 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from datamind.capabilities.text.offsets import normalize_nfkc
+from datamind.capabilities.text.stopwords import stop_words
 from datamind.capabilities.text.tokens import tokenize_for_index
 from datamind_model_offline.answer_types import FIRM, AnswerType, cue_of, form_of, is_clear
 from datamind_model_offline.passages import Unit
-from datamind_model_offline.question import Question, Term
+from datamind_model_offline.question import FIRST_PERSON, Question, Term
 
 CHOICE: Final[Mapping[str, float]] = {
-    "own": 2.3, "related": 4.0, "head": 1.8, "before": 0.6, "chunk": -2.8, "missing": -2.9, "worst": -1.1, "kind": 1.3,
-    "kind_missing": -0.9, "cue": 0.7, "unit": 1.4, "near": 0.6, "phrase": 0.4, "share": 2.4, "rank": 1.6, "length": -0.2,
-    "new": -2.1,
+    "own": 2.0, "related": 2.4, "head": 1.5, "before": 0.8, "chunk": -1.4, "missing": -2.8, "names_missing": -0.4,
+    "names_far": 0.4, "worst": -1.1, "kind": 1.0, "kind_missing": -0.9, "cue": 0.7, "unit": 1.1, "near": 0.7,
+    "phrase": 0.8, "share": 2.1, "rank": 1.3, "length": -0.4, "new": -1.7, "faq": 0.4, "bare": -1.1, "whose": -0.4,
+    "attribute_missing": -1.5,
 }  # fmt: skip
 TRUST: Final[Mapping[str, float]] = {
-    "bias": 0.7, "missing": -3.5, "names_missing": -0.7, "worst": -1.0, "own": 3.7, "related": -1.0, "head": 0.2,
-    "before": 0.8, "phrase": 1.3,
+    "bias": 0.9, "missing": -3.5, "names_missing": -0.5, "names_far": -0.9, "worst": -0.8, "own": 1.9, "related": 0.8,
+    "head": 0.6, "before": 0.6, "phrase": 0.9, "faq": 0.3, "unit": 0.7, "bare": -1.8, "whose": -1.1,
+    "attribute_missing": -1.0,
 }  # fmt: skip
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
 FEATURES: Final = (
-    *_COVERAGE, "names_missing", "worst", "kind", "kind_missing", "cue", "unit", "near", "phrase", "share", "rank", "length", "new",
+    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "near", "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
 )  # fmt: skip
 """Coverage: share of the question's words, by rarity, that stand in the unit itself, by a related word, in its headings,
 in the unit before, elsewhere in the result, or nowhere."""
 
-_CAPITALISED: Final = re.compile(r"(?<![.!?] )(?<!\A)\b[A-Z][\w'’-]+")
+_CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
+_SAYS: Final = 0.4
 _CJK: Final = "\u2e80"
 
 
@@ -57,11 +61,22 @@ class TextIndex:
         if any(word in self.tokens or (word > _CJK and word in self.folded) for word in term.related):
             return 0.8
         if not term.weak:
-            return 0.0
+            return 0.9 if not self.tokens.isdisjoint(_comparatives(term.text.casefold())) else 0.0
         if len(term.weak) == 1:
             return 0.35 if term.weak in self.tokens else 0.0
         word = term.text.casefold()
-        return 0.6 if any(t.startswith(term.weak) or (len(t) > 3 and word.startswith(t)) for t in self.tokens) else 0.0
+        return 0.6 if any(t.startswith(term.weak) or _is_part(t, word) for t in self.tokens) else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _comparatives(word: str) -> frozenset[str]:
+    """"older" and "oldest" of "old"; stemming leaves them apart."""
+    return frozenset(word + ending for ending in ("er", "est", "r", "st")) if word.isascii() else frozenset()
+
+
+def _is_part(token: str, word: str) -> bool:
+    """"hive" of "beehive", "tech" of "technically"."""
+    return len(token) > 3 and (word.startswith(token) or word.rstrip("s").endswith(token.rstrip("s")))
 
 
 @lru_cache(maxsize=4096)
@@ -70,6 +85,14 @@ def index_of(text: str) -> TextIndex:
     normal = normalize_nfkc(text)
     order = tuple(tokenize_for_index(normal))
     return TextIndex(normal, normal.casefold(), frozenset(order), order)
+
+
+class Span(NamedTuple):
+    """A place in a text that may hold the answer."""
+
+    start: int
+    end: int
+    strength: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +142,15 @@ class Scorer:
         return term.weight * max(math.log(1 + count / (df + 0.5)) / math.log(1 + count / 0.5), 0.15)
 
     def _features(self, unit: Unit, index: TextIndex) -> dict[str, float]:
-        levels = [index.level(term) for term in self._terms]
+        is_said = any(span.strength == 1.0 for span in self._spans(index))
+        levels = [max(index.level(term), 0.8 * (is_said and term.said_by_form)) for term in self._terms]
         hits = [term for term, level in zip(self._terms, levels, strict=True) if level == 1.0]
         return {
             **self._coverage(unit, index, levels),
             **self._kind_features(unit, index, hits),
             "phrase": self._phrase(index),
+            "faq": self._answers_heading(unit),
+            "whose": float(unit.found.surface == "memory" and not self._question.is_of_the_user and _of_the_user(unit)),
             "share": unit.found.share,
             "rank": 1.0 / (1 + unit.found.rank),
             "length": math.log(1 + len(index.raw) / 40),
@@ -138,7 +164,7 @@ class Scorer:
             ("before", before, 0.9 if unit.points_back else 0.5),
             ("chunk", index_of(unit.found.content), 0.6),
         )
-        sums = dict.fromkeys((*_COVERAGE, "names_missing"), 0.0)
+        sums = dict.fromkeys((*_COVERAGE, "names_missing", "names_far"), 0.0)
         lacks: list[float] = []
         for term, weight, level in zip(self._terms, self._weights, levels, strict=True):
             sums["own" if level == 1.0 else "related"] += weight * level / self._total
@@ -149,9 +175,36 @@ class Scorer:
                 left -= gained
             sums["missing"] += weight * left / self._total
             lacks.append(left if term.weight >= 1.0 else 0.0)
-            is_absent = max(level, *(place.level(term) for _, place, _ in places)) < 0.5
-            sums["names_missing"] += weight * (term.is_name and is_absent) / self._name_total
-        return {**sums, "worst": self._worst(lacks)}
+            if term.is_name:
+                near = max(level, *(place.level(term) for name, place, _ in places if name != "chunk"))
+                far = places[-1][1].level(term)
+                sums["names_missing"] += weight * (max(near, far) < 0.5) / self._name_total
+                sums["names_far"] += weight * (near < 0.5 <= far) / self._name_total
+        return {
+            **sums,
+            "worst": self._worst(lacks),
+            "bare": float(sums["own"] + sums["related"] < 0.05),
+            "attribute_missing": self._attribute_missing(levels, places[0][1], before, unit),
+        }
+
+    def _attribute_missing(self, levels: Sequence[float], head: TextIndex, before: TextIndex, unit: Unit) -> float:
+        """Where the question names something: how much of what it wants to know of it is said nowhere near."""
+        if not any(term.is_name for term in self._terms):
+            return 0.0
+        asked = [
+            max(level, head.level(term), before.level(term) if unit.points_back else 0.0)
+            for term, level in zip(self._terms, levels, strict=True)
+            if not term.is_name and term.weight >= _SAYS
+        ]
+        return 1.0 - sum(asked) / len(asked) if asked else 0.0
+
+    def _answers_heading(self, unit: Unit) -> float:
+        """How far the question that the unit stands behind is the one asked; less for each unit further on."""
+        if not unit.asked:
+            return 0.0
+        place = index_of(unit.asked)
+        covered = sum(w * place.level(term) for w, term in zip(self._weights, self._terms, strict=True)) / self._total
+        return covered / (1 + 0.3 * unit.behind_asked)
 
     def _worst(self, lacks: Sequence[float]) -> float:
         """How much of the word that is missed most is missing; of Chinese, of any two characters in a row."""
@@ -166,26 +219,48 @@ class Scorer:
         kind = self._question.kind
         if kind is AnswerType.ANY:
             return dict.fromkeys(("kind", "kind_missing", "cue", "unit", "near"), 0.0)
-        matches = [*form_of(kind).finditer(index.raw)]
-        if kind is AnswerType.PERSON:
-            matches += _CAPITALISED.finditer(index.raw)
-        spans = [match for match in matches if match[0].casefold() not in self._asked.folded]
+        spans = self._spans(index)
         return {
-            "kind": max((1.0 if is_clear(kind, match[0]) else 0.5 for match in spans), default=0.0),
-            "kind_missing": float(kind in FIRM and not spans),
+            "kind": max((strength for _, _, strength in spans), default=0.0),
+            "kind_missing": float(kind in FIRM and not self._has_kind(index, unit, spans)),
             "cue": float(bool(cue_of(kind).search(f"{unit.heading}\n{index.raw}"))),
             "unit": float(bool(self._question.unit) and self._has_unit(index, spans)),
             "near": _nearness(index, spans, hits),
         }
 
-    def _has_unit(self, index: TextIndex, spans: Sequence[re.Match[str]]) -> bool:
+    def _spans(self, index: TextIndex) -> list[Span]:
+        """What in the text is of the kind asked for and not in the question, with 1 for clear and .5 for possible."""
+        kind = self._question.kind
+        if kind is AnswerType.ANY:
+            return []
+        spans = [
+            Span(match.start(), match.end(), 1.0 if is_clear(kind, match[0]) else 0.5)
+            for match in form_of(kind).finditer(index.raw)
+            if match[0].casefold() not in self._asked.folded
+        ]
+        if kind is AnswerType.PERSON:
+            spans += [
+                Span(match.start(), match.end(), 1.0 if match.start() else 0.5)
+                for match in _CAPITALISED.finditer(index.raw)
+                if match[0].casefold() not in self._asked.folded and match[0].casefold() not in stop_words("en")
+            ]
+        return spans
+
+    def _has_kind(self, index: TextIndex, unit: Unit, spans: Sequence[Span]) -> bool:
+        # A bare number is an amount of money only where something says so.
+        if self._question.kind is not AnswerType.MONEY or any(span.strength == 1.0 for span in spans):
+            return bool(spans)
+        said = [term for term in self._question.terms if term.said_by_form]
+        place = index_of(f"{unit.heading}\n{index.raw}")
+        return bool(spans) and any(place.level(term) >= 0.8 for term in said)
+
+    def _has_unit(self, index: TextIndex, spans: Sequence[Span]) -> bool:
         word = self._question.unit
-        for match in spans:
-            after = index.raw[match.end() : match.end() + 28]
+        for span in spans:
             if word > _CJK:
-                if word in match[0] or word in after[:6]:
+                if word in index.raw[span.start : span.end + 6]:
                     return True
-            elif word in tokenize_for_index(match[0] + after)[:5]:
+            elif word in tokenize_for_index(index.raw[span.start : span.end + 28])[:5]:
                 return True
         return False
 
@@ -197,11 +272,15 @@ class Scorer:
         return min(met / max(len(pairs), 1), 1.0)
 
 
-def _nearness(index: TextIndex, spans: Sequence[re.Match[str]], hits: Sequence[Term]) -> float:
+def _of_the_user(unit: Unit) -> bool:
+    return FIRST_PERSON.match(unit.text) is not None
+
+
+def _nearness(index: TextIndex, spans: Sequence[Span], hits: Sequence[Term]) -> float:
     places = [place for term in hits if (place := index.folded.find(term.text.casefold())) >= 0]
     if not places or not spans:
         return 0.0
-    gap = min(abs(match.start() - place) for place in places for match in spans)
+    gap = min(abs(span.start - place) for place in places for span in spans)
     return 1.0 / (1.0 + gap / 20.0)
 
 
