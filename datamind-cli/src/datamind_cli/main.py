@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -144,5 +145,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the ``datamind`` command."""
+    # Imports make objects that stay; looking through them 150 times took a tenth of the time of one question.
+    gc.set_threshold(50_000, 10, 10)
     prepare_streams()
     cli.main()

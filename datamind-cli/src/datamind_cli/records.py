@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from datamind.core.source import SourceRef
 
 EVIDENCE_COLUMNS: Final = ("n", "surface", "source", "span", "receipts", "content")
-RECEIPT_COLUMNS: Final = ("receipt", "time", "surface", "operation", "status", "items", "source")
+RECEIPT_COLUMNS: Final = ("receipt", "surface", "operation", "status", "items", "source")
 _CONTENT_CHARS: Final = 120
+_ID_CHARS: Final = 12
 _NORMAL_STOPS: Final = ("end_turn", "direct")
 
 
@@ -54,16 +55,19 @@ def span_label(locator: Locator) -> str:
         case "triple":
             return f"{locator.subject} {locator.predicate} {locator.object}"
         case "memory":
-            return locator.memory_id
+            return locator.memory_id[:_ID_CHARS]
         case "skill":
             return locator.name
         case "tool":
             return locator.tool
 
 
-def show_receipts(out: Output, receipts: Sequence[IngestReceipt]) -> None:
-    """One row a receipt; why a write failed stands below."""
-    out.table(RECEIPT_COLUMNS, [_receipt_row(receipt) for receipt in receipts])
+def show_receipts(out: Output, receipts: Sequence[IngestReceipt], *, times: bool = False) -> None:
+    """One row a receipt, with its time where writes of different times stand together; below it why one failed."""
+    if times:
+        out.table(("time", *RECEIPT_COLUMNS), [(_time(receipt), *_receipt_row(receipt)) for receipt in receipts])
+    else:
+        out.table(RECEIPT_COLUMNS, [_receipt_row(receipt) for receipt in receipts])
     for receipt in receipts:
         if receipt.result.error:
             out.line(f"{source_label(receipt.source) or receipt.tool}: {receipt.result.error.message}")
@@ -73,13 +77,16 @@ def _receipt_row(receipt: IngestReceipt) -> tuple[str, ...]:
     result = receipt.result
     return (
         receipt.receipt_id,
-        receipt.completed_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
         result.surface.value,
         result.operation,
         result.status,
         str(result.items_written),
         source_label(receipt.source),
     )
+
+
+def _time(receipt: IngestReceipt) -> str:
+    return receipt.completed_at.astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 def answer_status(out: Output, result: InferenceResult) -> str:

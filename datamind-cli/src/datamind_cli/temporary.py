@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
     from datamind.config import Settings
 
-# Stores outside the folder would be the user's own.
-_NO_SERVERS: Final = {"db.dsn": "", "db.read_dsn": "", "memory.dsn": "", "graph.dsn": ""}
+_SERVERS: Final = ("db.dsn", "db.read_dsn", "memory.dsn", "graph.dsn")
 
 
 @contextmanager
@@ -33,7 +32,6 @@ def temporary_folder(*, keep: bool = False) -> Iterator[Path]:
 def temporary_flags(profile: str, folder: Path) -> dict[str, str]:
     """Settings that put everything a profile writes into ``folder``, its audit key too."""
     return {
-        **_NO_SERVERS,
         "data.profile": profile,
         "data.base_dir": str(folder),
         "hooks.audit_key": str(folder / "keys"),
@@ -42,7 +40,9 @@ def temporary_flags(profile: str, folder: Path) -> dict[str, str]:
 
 
 def settings_with(state: State, flags: Mapping[str, str]) -> Settings:
-    """Settings of the command line with ``flags`` before them; a default that is absent gives way to core's own.
+    """Settings of the command line with ``flags`` before them.
+
+    A default that is absent gives way to core's own, a server to a store in the folder: what it holds is the user's.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -56,8 +56,9 @@ def settings_with(state: State, flags: Mapping[str, str]) -> Settings:
     settings = load_settings(chosen)
     with quiet_plugins():
         absent = absent_defaults(settings, ProviderRegistry(PluginHost(environ=lenient_environ())))
-    if absent:
-        chosen.flags.update(dict.fromkeys(absent, "memory"))
+    servers = [row.key for row in settings.origins() if row.key in _SERVERS and row.value is not None]
+    if absent or servers:
+        chosen.flags |= {**dict.fromkeys(absent, "memory"), **dict.fromkeys(servers, "")}
         settings = load_settings(chosen)
     state.secrets = chosen.secrets
     return settings

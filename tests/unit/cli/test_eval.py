@@ -281,3 +281,14 @@ def test_a_memory_that_is_not_of_the_form_is_a_problem(run, memory_set):
     assert result.exit_code == 1
     assert "a memory is not stored ('x')" in result.stdout
     assert "a memory is not of the form" in result.stdout
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_server_that_settings_name_is_left_alone(monkeypatch, tmp_path):
+    from datamind_cli.state import State
+    from datamind_cli.temporary import settings_with, temporary_flags
+
+    monkeypatch.setenv("DATAMIND__DB__DSN", "postgresql://user:secret@db.example/production")
+    settings = settings_with(State(), temporary_flags("eval", tmp_path))
+    assert settings.db.dsn is None
+    assert settings.data.base_dir == tmp_path

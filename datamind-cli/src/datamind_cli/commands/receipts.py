@@ -32,7 +32,7 @@ async def _list(state: State, limit: int, offset: int, surface: str) -> ExitCode
     if out.is_json:
         out.json(list(page))
         return ExitCode.OK
-    show_receipts(out, page)
+    show_receipts(out, page, times=True)
     out.note(f"{count_of(len(page), 'receipt')} shown, {total:,} in profile {system.profile.name}.")
     return ExitCode.OK
 

@@ -63,7 +63,7 @@ def show_trace(out: Output, trace: Trace) -> None:
         (source.source_id, source_label(source), source.origin, source.checksum[:16]) for source in trace.sources
     ]
     out.table(("source", "name", "origin", "sha-256"), sources)
-    show_receipts(out, trace.receipts)
+    show_receipts(out, trace.receipts, times=True)
     out.table(("audit", "time", "kind", "detail"), [_audit_row(entry) for entry in trace.audit])
     for trace_id in trace.cited_by:
         out.line(f"cited by  {trace_id}")
@@ -71,4 +71,9 @@ def show_trace(out: Output, trace: Trace) -> None:
 
 def _audit_row(entry: AuditEntry) -> tuple[str, ...]:
     detail = ", ".join(f"{key}={value}" for key, value in entry.body.items() if value not in ("", None))
-    return (str(entry.seq), entry.at.isoformat(sep=" ", timespec="seconds"), entry.kind, shorten(detail, 100))
+    return (
+        str(entry.seq),
+        entry.at.astimezone().isoformat(sep=" ", timespec="seconds"),
+        entry.kind,
+        shorten(detail, 100),
+    )
