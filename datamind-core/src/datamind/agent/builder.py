@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from datamind.agent.facade import AgentParts, DataMind, RetrieveAgent, StoreAgent
 from datamind.agent.prompt import make_system_prompt
@@ -24,9 +24,12 @@ from datamind.core.protocols.agent import Approver
 from datamind.core.tools import ToolRegistry, ToolSpec
 from datamind.core.types import DataSurface, Role
 from datamind.plugins import PluginHost, ProviderRegistry, make_tool_hook
+from datamind.plugins.discovery import ALLOW_VARIABLE, BLOCK_VARIABLE, STRICT_VARIABLE
 
 if TYPE_CHECKING:
     from datamind.config.settings import Settings
+
+_BUILT_IN_HOOKS: Final = frozenset({"access", "path_allowlist"})
 
 
 async def build_datamind(
@@ -44,14 +47,14 @@ async def build_datamind(
         settings: What to build.
         enable: Only these surfaces; all that are installed when left out.
         approver: Lets a person decide what a hook asks; without one such calls are refused.
-        host: The plugins; found anew when left out.
+        host: The plugins; found anew, as the plugins section says, when left out.
 
     Raises:
         ConfigError: A setting is wrong, a named provider is missing, or a required hook is absent.
         StoreError: The profile's folder cannot be written, or control.db cannot be opened.
     """
     _prepare_logging(settings)
-    host = host or PluginHost()
+    host = host or _make_host(settings)
     registry = ProviderRegistry(host)
     profile = Profile.of(settings)
     profile.ensure()
@@ -68,6 +71,17 @@ async def build_datamind(
     except BaseException:
         await services.aclose()
         raise
+
+
+def _make_host(settings: Settings) -> PluginHost:
+    plugins = settings.plugins
+    return PluginHost(
+        environ={
+            ALLOW_VARIABLE: ",".join(plugins.allow or ()),
+            BLOCK_VARIABLE: ",".join(plugins.block),
+            STRICT_VARIABLE: "1" if plugins.strict else "0",
+        }
+    )
 
 
 def _prepare_logging(settings: Settings) -> None:
@@ -138,7 +152,7 @@ def make_hook_chain(services: AgentServices, host: PluginHost) -> HookChain:
     """The built-in hooks that Settings leave on, then those of plugins.
 
     Raises:
-        ConfigError: A hook that ``hooks.required`` names is absent.
+        ConfigError: A hook that ``hooks.required`` names is absent, or a plugin takes the name of a built-in one.
     """
     settings = services.settings.hooks
     hooks = [NamedHook("access", 0, AccessHook())]
@@ -146,6 +160,9 @@ def make_hook_chain(services: AgentServices, host: PluginHost) -> HookChain:
         if settings.path_allowlist:
             hooks.append(NamedHook("path_allowlist", 100, PathAllowlistHook(services.write.paths)))
         for spec in host.tool_hooks(services.settings, services):
+            if spec.name in _BUILT_IN_HOOKS:
+                # Else one of a plugin could stand in for it in hooks.required.
+                raise ConfigError(f"the hook name {spec.name!r} is core's own", hint="The plugin must choose another.")
             hooks.append(NamedHook(spec.name, spec.order, make_tool_hook(spec, services.settings, services)))
     absent = sorted(set(settings.required) - {hook.name for hook in hooks})
     if absent:

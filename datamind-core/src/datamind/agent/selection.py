@@ -22,6 +22,9 @@ _KIND_OF: Final = {
     DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
 }
 _NOT_SERVED: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
+_ALL_FOR_THE_PROVIDER: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
+
+_FILE_MEMORY: Final = frozenset({"memory", "sqlite"})
 
 
 @dataclass
@@ -55,13 +58,21 @@ def select_providers(
         if enable is not None and surface not in enable:
             selection.off[surface] = "it was not enabled"
             continue
-        _select(registry, settings, kind, kind.setting in named, selection, surface)
+        _select(registry, settings, kind, _is_named(kind, surface, named), selection, surface)
     _select_model(registry, settings, named, selection)
     _select(registry, settings, ProviderKind.KB_RETRIEVER, True, selection, None)
     _select(registry, settings, ProviderKind.AGENT_LOOP, True, selection, None)
     _select(registry, settings, ProviderKind.EMBEDDING, "embedding.provider" in named, selection, None)
     _refuse_idle_settings(settings, registry, selection)
     return selection
+
+
+def _is_named(kind: ProviderKind, surface: DataSurface, named: Collection[str]) -> bool:
+    # Any key of a section that only its provider reads: taken and ignored it must not be.
+    section = kind.setting.partition(".")[0]
+    return kind.setting in named or (
+        surface in _ALL_FOR_THE_PROVIDER and any(key.startswith(f"{section}.") for key in named)
+    )
 
 
 def _select(
@@ -104,6 +115,10 @@ def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, select
     idle: Mapping[str, bool] = {
         "graph.embed_entities = true does nothing: the graph surface is off": settings.graph.embed_entities
         and DataSurface.GRAPH in selection.off,
+        "memory.long_term_enabled = false is not supported": not settings.memory.long_term_enabled,
+        f"memory.dsn does nothing: the memory store {settings.memory.backend!r} keeps a file of the profile": (
+            settings.memory.dsn is not None and settings.memory.backend in _FILE_MEMORY
+        ),
         "llm.tool_mode = 'json_schema' does nothing: the offline model client needs no tool calls on a wire": (
             settings.llm.tool_mode == "json_schema" and selection.model_protocol == "offline"
         ),

@@ -151,7 +151,8 @@ def _make_sides(
     cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
     kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
     kb_reads = KBReads(kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER))
-    kb_writes = KBWrites(kb, control.sources, _loader_of, int(settings.ingest.kb_max_bytes))
+    max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
+    kb_writes = KBWrites(kb, control.sources, _loader_of, int(max_bytes))
 
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
