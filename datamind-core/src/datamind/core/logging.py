@@ -17,10 +17,12 @@ REDACTED = "[redacted]"
 _MIN_SECRET = 6
 _PATTERNS = (
     re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"),
-    re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?i)(?<=authorization)[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic)\s+)?[^\s,;\"']{6,}"),
+    # A token has a digit, padding or a capital inside: "basic understanding" is none.
+    re.compile(r"\b(?i:bearer|basic)\s+(?=[^\s,;]*(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{8,}"),
     re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
-    re.compile(r"(?i)\b(api[_-]?key|password|secret|token)(\s*[=:]\s*)[^\s,;&\"']{6,}"),
+    re.compile(r"(?i)\b(api[_-]?key|password|secret|token)([\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']{6,}"),
 )
 
 
