@@ -30,7 +30,22 @@ class MemoryScope(StrEnum):
     SESSION = "session"
 
 
-class MemoryDraft(Record):
+class _Memory(Record):
+    memory_id: str
+    scope: MemoryScope
+    session: str = ""
+    kind: MemoryKind
+    text: str
+    subject: str = ""
+    attribute: str = ""
+    value: str = ""
+    functional: bool = False
+    valid_from: Instant
+    origin: Origin
+    receipt_id: str
+
+
+class MemoryDraft(_Memory):
     """A memory about to be saved.
 
     Attributes:
@@ -41,22 +56,10 @@ class MemoryDraft(Record):
         tokens: Words for the lexical side, of text, subject, attribute and value.
     """
 
-    memory_id: str
-    scope: MemoryScope
-    session: str = ""
-    kind: MemoryKind
-    text: str
-    subject: str = ""
-    attribute: str = ""
-    value: str = ""
-    functional: bool = False
-    valid_from: Instant
-    origin: Origin
-    receipt_id: str
     tokens: tuple[str, ...]
 
 
-class MemoryItem(Record):
+class MemoryItem(_Memory):
     """A memory as stored.
 
     Attributes:
@@ -65,20 +68,8 @@ class MemoryItem(Record):
         close_receipt_id: Receipt of the write that closed it.
     """
 
-    memory_id: str
-    scope: MemoryScope
-    session: str = ""
-    kind: MemoryKind
-    text: str
-    subject: str = ""
-    attribute: str = ""
-    value: str = ""
-    functional: bool = False
-    valid_from: Instant
     valid_to: Instant | None = None
     created_at: Instant
-    origin: Origin
-    receipt_id: str
     closed_by: str = ""
     close_receipt_id: str = ""
 
