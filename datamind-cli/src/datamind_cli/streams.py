@@ -27,7 +27,10 @@ def prepare_streams() -> None:
 
 
 def discard_output() -> None:
-    """Point standard output nowhere, so that nothing complains when the interpreter flushes it at its end."""
+    """Point standard output nowhere, so that nothing complains when the interpreter flushes it at its end.
+
+    Source: the note on SIGPIPE in the documentation of Python's ``signal`` module.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
