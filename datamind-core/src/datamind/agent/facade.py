@@ -17,7 +17,6 @@ from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.trace import Trace, find_trace
-from datamind.capabilities.ingest.shielded import finish_despite_cancel
 from datamind.config.profile import Profile
 from datamind.config.settings import Settings
 from datamind.core.context import RequestContext, bind_request
@@ -31,6 +30,7 @@ from datamind.core.outcome import ToolOutcome
 from datamind.core.protocols.models import ToolCallingModelClient
 from datamind.core.receipts import StoreResult
 from datamind.core.results import Notice
+from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import ToolRegistry, ToolSpec
 from datamind.core.types import Role
 from datamind.plugins import ProviderKind

@@ -12,7 +12,6 @@ import anyio
 from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intents import Intent, Proposal
 from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
-from datamind.capabilities.ingest.shielded import finish_despite_cancel
 from datamind.core.context import RequestContext, ToolContext
 from datamind.core.dispatch import Sides
 from datamind.core.errors import (
@@ -24,6 +23,7 @@ from datamind.core.errors import (
     ToolFailed,
 )
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, WriteError, overall_status
+from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ToolOutput, ToolSpec
 from datamind.core.types import DataSurface, Role
 

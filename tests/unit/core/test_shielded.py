@@ -7,7 +7,7 @@ import asyncio
 import anyio
 import pytest
 
-from datamind.capabilities.ingest.shielded import finish_despite_cancel
+from datamind.core.shielded import finish_despite_cancel
 
 
 class Work:
