@@ -466,6 +466,25 @@ async def test_a_stream_without_its_stop_event_is_an_error() -> None:
     assert isinstance(events[-1], ErrorEvent) and events[-1].code == "model_stream_error"
 
 
+async def test_each_stream_is_closed_before_the_run_goes_on() -> None:
+    order: list[str] = []
+
+    class Closing(RawModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            order.append("asked")
+            try:
+                async for delta in super().stream(request):
+                    yield delta
+                    yield TextDelta(delta="more")
+            finally:
+                order.append("closed")
+
+    model = Closing(Message.assistant("", (ToolCall(id="x", name="look"),)), Message.assistant("So."))
+    loop = NativeLoop(LoopParts(Role.RETRIEVE, model, make_gate(make_tool("look")), "Answer."))
+    await loop.run_turn(turn_of())
+    assert order == ["asked", "closed"] * 2
+
+
 async def test_what_follows_the_stop_event_is_not_heard() -> None:
     class Chatty(RawModel):
         async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:

@@ -72,6 +72,9 @@ async def test_a_selector_that_finds_nothing_runs_nothing() -> None:
     tool = Forgetting()
     outcome = await forget(gate_of(tool), {"query": "ostrich"})
     assert (tool.ran, outcome.is_error, outcome.data, outcome.receipts) == ([], False, {"matched": 0}, ())
+    approver = ScriptedApprover([True])
+    await forget(gate_of(tool, RecordingHook(AskUser("sure?")), approver=approver), {"query": "ostrich"})
+    assert approver.requests == [], "nobody is asked about nothing"
 
 
 async def test_a_selector_that_finds_one_thing_runs_on_that_id() -> None:
