@@ -114,10 +114,11 @@ class Datamind:
 def _converse(terminal: int, typed: list[tuple[bytes, bytes]]) -> bytes:
     output, seen, deadline = b"", 0, time.monotonic() + 60
     while time.monotonic() < deadline:
-        if typed and typed[0][0] in output[seen:]:
-            seen = len(output)
-            os.write(terminal, typed.pop(0)[1])
         if not select.select([terminal], [], [], 0.2)[0]:
+            # Only once it is quiet: a signal between a prompt and the reading that follows it is seen after the line.
+            if typed and typed[0][0] in output[seen:]:
+                seen = len(output)
+                os.write(terminal, typed.pop(0)[1])
             continue
         try:
             piece = os.read(terminal, 65536)
