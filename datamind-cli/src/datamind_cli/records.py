@@ -19,6 +19,7 @@ RECEIPT_COLUMNS: Final = ("receipt", "surface", "operation", "status", "items", 
 _CONTENT_CHARS: Final = 120
 _ID_CHARS: Final = 12
 _NORMAL_STOPS: Final = ("end_turn", "direct")
+_SURFACE_OFF: Final = "surface_off."
 
 
 def show_evidence(out: Output, result: InferenceResult, *, everything: bool = False) -> None:
@@ -143,9 +144,13 @@ def _run_parts(result: RunResult) -> Iterator[str]:
 
 
 def show_notices(out: Output, notices: Iterable[Notice]) -> None:
-    """What a reader must know beside the result, each once."""
-    for message in dict.fromkeys(notice.message for notice in notices):
+    """What a reader must know beside the result, each once; surfaces that are off in one line."""
+    told = list(notices)
+    off = [notice.code.removeprefix(_SURFACE_OFF) for notice in told if notice.code.startswith(_SURFACE_OFF)]
+    for message in dict.fromkeys(notice.message for notice in told if not notice.code.startswith(_SURFACE_OFF)):
         out.note(f"note: {message}")
+    if off:
+        out.note(f"note: off here: {', '.join(dict.fromkeys(off))} (`datamind doctor` says why)")
 
 
 def show_receipt(out: Output, receipt: IngestReceipt) -> None:

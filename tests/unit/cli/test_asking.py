@@ -39,7 +39,7 @@ def test_ask_shows_the_answer_the_evidence_and_the_status(run, stored):
 
 def test_notices_stand_on_standard_error(run, stored):
     result = run("ask", QUESTION)
-    assert "note: db is off" in result.stderr
+    assert "note: off here: db" in result.stderr
     assert "note:" not in result.stdout
 
 
