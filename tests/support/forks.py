@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import importlib
 import inspect
 import json
@@ -29,7 +31,7 @@ class Child:
 
     def wait(self) -> int:
         """Exit status; the negative signal number if a signal ended it."""
-        return self.forks.ask({"wait": self.pid})
+        return self.forks.wait(self.pid)
 
     def result(self) -> Any:
         """What the job returned, once it has ended well."""
@@ -52,6 +54,7 @@ class Forks:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._numbers = count()
+        self._running: set[int] = set()
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, *preload],
             cwd=ROOT,
@@ -64,11 +67,19 @@ class Forks:
         """Fork a child for a job; does not wait for it."""
         out = self._folder / str(next(self._numbers))
         out.mkdir()
-        return Child(self.ask({"job": job, "args": args, "out": str(out)}), out, self)
+        pid = self.ask({"job": job, "args": args, "out": str(out)})
+        self._running.add(pid)
+        return Child(pid, out, self)
 
     def run(self, job: str, **args: Any) -> Any:
         """Fork a child and wait for what its job returns."""
         return self.start(job, **args).result()
+
+    def wait(self, pid: int) -> int:
+        """Exit status of a child; it is forgotten then."""
+        status = self.ask({"wait": pid})
+        self._running.discard(pid)
+        return status
 
     def preload(self, modules: list[str]) -> None:
         """Import modules before the next fork."""
@@ -84,6 +95,8 @@ class Forks:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        for pid in self._running:
+            os.kill(pid, signal.SIGKILL)
         self._process.communicate()
 
 
@@ -139,7 +152,9 @@ def _serve() -> None:
             answer = wait_for(request["wait"])
         else:
             for module in request["preload"]:
-                importlib.import_module(module)
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(module)
+            gc.freeze()  # or every child would copy the pages that its collector touches
             answer = 0
         print(answer, flush=True)
 

@@ -56,32 +56,27 @@ def on_disk(folder: Path | str) -> dict[str, Any]:
 
 
 def ledger_of(folder: Path | str) -> dict[str, Any]:
-    """Intents by state, receipts in order and what is wrong with the audit chain, of both profiles."""
-    found: dict[str, Any] = {"open": [], "receipts": [], "audit": [], "owners": [], "keys": {}}
+    """Unfinished intents, receipts in order and what is wrong with the audit chain, of both profiles."""
+    found: dict[str, Any] = {"open": {}, "receipts": [], "audit": []}
     for profile in PROFILES:
         storage = Path(folder) / "storage" / profile
-        if not (storage / "control.db").exists():
+        if not _has_tables(storage / "control.db"):
             continue
-        states = "SELECT state, idempotency_key FROM intents ORDER BY seq"
-        for state, key in _rows(storage / "control.db", states):
-            found["keys"][key] = state
-            if state in ("intent", "applied"):
-                found["open"].append(key)
+        unfinished = "SELECT idempotency_key, state FROM intents WHERE state IN ('intent', 'applied')"
+        found["open"] |= dict(_rows(storage / "control.db", unfinished))
         bodies = _rows(storage / "control.db", "SELECT body FROM receipts ORDER BY seq")
         found["receipts"] += [json.loads(body) for (body,) in bodies]
         found["audit"] += audit_faults(storage / "control.db", Path(folder) / "keys")
-        found["owners"] += [path.name for path in (storage / "owners").glob("*")] if storage.exists() else []
     return found
 
 
 def audit_faults(path: Path, keys: Path) -> list[str]:
     """Everything that is wrong with a chain, record by record; empty when it is whole."""
-    ((name,),) = _rows(path, "SELECT value FROM meta WHERE key = 'profile_uid'")
-    key_file = keys / f"{name}.key"
     records = _rows(path, "SELECT seq, at, trace_id, receipt_id, body, prev, hash, mac FROM audit ORDER BY seq")
     if not records:
         return []
-    key = key_file.read_bytes()
+    ((name,),) = _rows(path, "SELECT value FROM meta WHERE key = 'profile_uid'")
+    key = (keys / f"{name}.key").read_bytes()
     faults, prev = [], GENESIS
     for number, (seq, at, trace_id, receipt_id, body, stored_prev, stored_hash, mac) in enumerate(records, 1):
         hashed = record_hash(seq, at, trace_id, receipt_id, body, prev)
@@ -123,7 +118,11 @@ def _sources(path: Path) -> list[list[Any]]:
         "SELECT surface, document_id, source_id, content_hash, title, metadata, state, json_array_length(receipt_ids)"
         " FROM sources ORDER BY surface, source_id"
     )
-    return [list(row) for row in _rows(path, query)] if path.exists() else []
+    return [list(row) for row in _rows(path, query)] if _has_tables(path) else []
+
+
+def _has_tables(path: Path) -> bool:
+    return path.exists() and bool(_rows(path, "SELECT 1 FROM sqlite_master WHERE name = 'intents'"))
 
 
 def _rows(path: Path, query: str) -> list[Any]:

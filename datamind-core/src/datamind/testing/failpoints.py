@@ -1,8 +1,8 @@
 """Makes one durable step of this process fail: a real SIGKILL, or a full disk. Nothing is changed until it is armed.
 
-A durable step is a call that leaves something on the disk (``fsync``, ``replace``, ``link``, ``unlink``, ``mkdir``,
-``rmdir``) or begins or ends a transaction of SQLite. Each has a moment before and a moment after it; ``around`` adds
-moments of other calls. No module of the product knows of this one.
+A durable step is a call that leaves something on the disk (``fsync``, ``replace``, ``link``, ``unlink``, ``rmdir``)
+or a commit of SQLite. Each has a moment before and a moment after it; ``around`` adds moments of other calls. No module
+of the product knows of this one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from typing import Any, Final, Literal
 VARIABLE: Final = "DATAMIND_FAILPOINT"
 """``kill@7`` or ``full@7``: what happens, and at which moment, counted from 1. ``log@PATH`` writes their names."""
 
-_FILE_CALLS: Final = ("fsync", "replace", "link", "unlink", "mkdir", "rmdir")
-_TRANSACTION_WORDS: Final = ("BEGIN", "COMMIT")
+_FILE_CALLS: Final = ("fsync", "replace", "link", "unlink", "rmdir")
 
 Action = Literal["kill", "full", "log"]
 
@@ -128,12 +127,11 @@ class _CountingConnection(sqlite3.Connection):
         self._name = name
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
-        word = sql.lstrip()[:6].upper().split(" ", 1)[0]
-        if word not in _TRANSACTION_WORDS:
+        if sql.strip().upper() != "COMMIT":
             return super().execute(sql, *args)
-        self._points.reach(f"before {word.lower()} {self._name}")
+        self._points.reach(f"before commit of {self._name}")
         cursor = super().execute(sql, *args)
-        self._points.reach(f"after {word.lower()} {self._name}")
+        self._points.reach(f"after commit of {self._name}")
         return cursor
 
 

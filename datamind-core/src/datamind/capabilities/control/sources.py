@@ -56,12 +56,15 @@ class SourceLog:
         *,
         title: str,
         metadata: Metadata,
-    ) -> int:
-        """Make this version the active one of its document and keep its text; returns the new revision."""
+    ) -> bool:
+        """Make this version the active one of its document and keep its text.
+
+        Returns whether this receipt ended another version, now or before the process died.
+        """
         content = text.encode("utf-8")
         hashed = await anyio.to_thread.run_sync(self._contents.prepare, content)
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: sqlite3.Connection) -> bool:
             self._contents.register(db, hashed, content)
             row = db.execute(
                 "SELECT receipt_ids, state FROM sources WHERE surface = ? AND source_id = ?",
@@ -93,7 +96,8 @@ class SourceLog:
                     revision,
                 ),
             )
-            return revision
+            ended = "SELECT 1 FROM sources WHERE surface = ? AND document_id = ? AND end_receipt_id = ?"
+            return db.execute(ended, (surface, document_id, receipt_id)).fetchone() is not None
 
         return await self._db.write(work)
 

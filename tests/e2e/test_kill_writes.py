@@ -1,0 +1,89 @@
+"""A real SIGKILL at every moment of every write, and at every moment of the recovery that follows.
+
+Nothing acknowledged is lost, nothing is there twice, what was begun is finished exactly once with the receipt that a
+run without a crash would have given, and the audit chain is whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.forks import Child, Forks
+from tests.support.kill_jobs import CASES
+
+JOBS = "tests.support.kill_jobs"
+NAMES = ("kill_everywhere", "kill_recovery")
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """In memory where that can be had: what a killed process wrote is there, whether it was synced or not."""
+    memory = Path("/dev/shm")
+    place = Path(tempfile.mkdtemp(prefix="datamind-kill-", dir=memory if memory.is_dir() else None))
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def forks(folder: Path) -> Iterator[Forks]:
+    with Forks(folder / "forks", JOBS) as running:
+        running.preload(running.run(f"{JOBS}:modules_of_a_write"))
+        yield running
+
+
+class Trials:
+    """The jobs in the order of the tests, with one more at work than is asked for."""
+
+    def __init__(self, forks: Forks, folder: Path) -> None:
+        self._forks = forks
+        self._folder = folder
+        self._jobs = [(job, case) for job in NAMES for case in CASES]
+        self._started: dict[tuple[str, str], Child] = {}
+        self.told: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def of(self, *job: str) -> dict[str, Any]:
+        """What one job found."""
+        place = self._jobs.index(job)  # type: ignore[arg-type]
+        for name, case in self._jobs[place : place + 2]:
+            if (name, case) not in self._started:
+                folder = str(self._folder / name / case)
+                self._started[name, case] = self._forks.start(f"{JOBS}:{name}", case=case, folder=folder)
+        self.told[job] = self._started[job].result()  # type: ignore[index]
+        return self.told[job]  # type: ignore[index]
+
+
+@pytest.fixture(scope="module")
+def trials(folder: Path) -> Iterator[Trials]:
+    with Forks(folder / "forks", JOBS) as forks:
+        forks.preload(forks.run(f"{JOBS}:modules_of_a_write"))
+        yield Trials(forks, folder)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a74_a_write_killed_at_any_moment_is_not_begun_or_finished_once(case: str, trials: Trials) -> None:
+    assert trials.of("kill_everywhere", case)["problems"] == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recovery_killed_at_any_moment_is_finished_by_the_next(case: str, trials: Trials) -> None:
+    assert trials.of("kill_recovery", case)["problems"] == []
+
+
+def test_enough_kills_at_enough_different_moments(trials: Trials, capsys: Any) -> None:
+    if len(trials.told) < 2 * len(CASES):
+        pytest.skip("not all of them ran")
+    kills = {job: sum(told["kills"] for (name, _), told in trials.told.items() if name == job) for job in NAMES}
+    moments = {moment for told in trials.told.values() for moment in told.get("moments", ())}
+    with capsys.disabled():
+        print(
+            f"\n{len(CASES)} writes: {kills['kill_everywhere']} kills at {len(moments)} kinds of moment,"
+            f" {kills['kill_recovery']} more during recovery"
+        )
+    assert kills["kill_everywhere"] >= 200
+    assert len(moments) >= 25
