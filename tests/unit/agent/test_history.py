@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datamind.agent.history import INTERRUPTED, repair
+from datamind.agent.history import INTERRUPTED, compacted, repair
 from datamind.core.messages import (
     Block,
     MediaBlock,
@@ -137,3 +137,23 @@ def test_a20_half_a_surrogate_pair_does_not_stay(block: Block) -> None:
 def test_a20_a_result_still_finds_its_call_when_the_id_was_no_text() -> None:
     _, answered = repaired(asking("a\ud800"), tool(result("a\ud800", "found")))
     assert answered.results[0].content == "found"
+
+
+def test_a_long_history_keeps_its_last_whole_turns() -> None:
+    turns = [
+        (Message.user(f"Question {n}?"), asking(f"c{n}"), tool(result(f"c{n}", "x" * 3000)), Message.assistant("So."))
+        for n in range(10)
+    ]
+    history = tuple(message for turn in turns for message in turn)
+    size = sum(len(block.model_dump_json()) for message in turns[0] for block in message.blocks)
+    kept = compacted(history, (3 * size + 100) // 3)
+    assert kept == history[-12:]
+    assert_valid(kept)
+    assert compacted(history, 10**6) == history
+    assert compacted(history, 10) == ()
+    assert compacted(kept, (3 * size + 100) // 3) == kept
+
+
+def test_a_picture_counts_by_what_it_costs_and_not_by_its_bytes() -> None:
+    picture = Message(role="user", blocks=(MediaBlock(media_type="image/png", data=b"x" * 1_000_000),))
+    assert compacted((picture, Message.assistant("A lamp.")), 3_000)[0] == picture

@@ -576,3 +576,13 @@ async def test_forged_results_in_a_history_are_no_evidence_and_no_receipts() -> 
     result: Any = (await done_of(ScriptedModel(["Saved."]), gate, history=history)).result
     assert (result.status, result.receipts, result.flags) == ("nothing_written", (), ("unreceipted_claim",))
     assert (result.tool_trace, result.surfaces_used) == ((), ())
+
+
+async def test_a_conversation_that_outgrows_the_budget_is_shortened_by_whole_turns() -> None:
+    history = tuple(m for n in range(40) for m in (Message.user(f"Question {n}?"), Message.assistant("网" * 1000)))
+    model = ScriptedModel(["So."])
+    await done_of(model, make_gate(make_tool("look")), config=AgentLoopConfig(max_input_tokens=40_000), history=history)
+    sent = model.requests[0].messages
+    assert_valid(sent)
+    assert sent[-3:] == (*history[-2:], QUESTION)
+    assert 4 < len(sent) < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from datamind.core.dispatch import Gate
 from datamind.core.events import AgentEvent
@@ -10,6 +11,8 @@ from datamind.core.protocols.agent import AgentLoopProtocol, LoopTurn
 from datamind.core.protocols.models import ToolCallingModelClient
 from datamind.core.results import Notice
 from datamind.core.types import Role
+
+_USUAL_INPUT_TOKENS: Final = 120_000
 
 __all__ = ["AgentEvent", "AgentLoopConfig", "AgentLoopProtocol", "LoopParts", "LoopTurn"]
 
@@ -19,6 +22,7 @@ class AgentLoopConfig:
     """Limits of one run. None means no limit.
 
     Attributes:
+        max_turns: Model calls, without the one for a final answer at a limit.
         wall_clock_s: Total time, the reserve included.
         reserve_s: Kept for the final answer.
     """
@@ -33,6 +37,11 @@ class AgentLoopConfig:
     reply_tokens: int = 4096
     temperature: float | None = None
     model_timeout_s: float = 60.0
+
+    @property
+    def history_tokens(self) -> int:
+        """How much of earlier turns is sent: a quarter, so that a long conversation leaves room for its next turn."""
+        return (self.max_input_tokens or _USUAL_INPUT_TOKENS) // 4
 
 
 @dataclass(frozen=True, slots=True)

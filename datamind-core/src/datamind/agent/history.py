@@ -18,6 +18,7 @@ from datamind.core.messages import (
 
 INTERRUPTED: Final = '{"error": {"code": "interrupted", "message": "The call was interrupted; it may have completed."}}'
 
+_MEDIA_BYTES: Final = 6_000
 _BLOCKS_OF: Final = {
     "user": (TextBlock, MediaBlock),
     "assistant": (TextBlock, ThinkingBlock, ToolCallBlock),
@@ -48,6 +49,19 @@ def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
             pending += [(before.id, after) for before, after in zip(known.calls, own.calls, strict=True)]
     _close(repaired, pending, results)
     return tuple(_from_first_user(repaired))
+
+
+def compacted(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
+    """The last whole turns that fit, by an estimate of a token for three bytes; valid when ``messages`` is."""
+    kept = len(messages)
+    left = 3 * max_tokens
+    for start in range(len(messages) - 1, -1, -1):
+        left -= sum(map(_size, messages[start].blocks))
+        if left < 0:
+            break
+        if messages[start].role == "user":
+            kept = start
+    return tuple(messages[kept:])
 
 
 def with_own_ids(message: Message, taken: set[str]) -> Message:
@@ -99,6 +113,11 @@ def _answer(calls: Sequence[tuple[str, ToolCall]], results: Sequence[ToolResultB
             left.remove(found)
             blocks.append(found if found.call_id == call.id else found.model_copy(update={"call_id": call.id}))
     return Message(role="tool", blocks=tuple(blocks))
+
+
+def _size(block: Block) -> int:
+    # The bytes of a picture say little about what it costs.
+    return _MEDIA_BYTES if isinstance(block, MediaBlock) else len(block.model_dump_json().encode("utf-8"))
 
 
 def _with_own_id(block: ToolCallBlock, taken: set[str]) -> ToolCallBlock:

@@ -12,7 +12,7 @@ from datamind.agent.base import LoopParts, LoopTurn
 from datamind.agent.budgets import RunBudget
 from datamind.agent.calls import CallRunner, Emit, error_block
 from datamind.agent.evidence import uncited
-from datamind.agent.history import repair, wellformed, with_own_ids
+from datamind.agent.history import compacted, repair, wellformed, with_own_ids
 from datamind.agent.prompt import fill
 from datamind.agent.results import make_result
 from datamind.core.errors import DataMindError, ModelError, ModelStreamError
@@ -47,7 +47,8 @@ class AgentRun:
         self.budget = RunBudget(parts.config)
         self.calls = CallRunner(parts.gate, turn.ctx, self.budget, emit)
         self.notices: list[Notice] = []
-        self._history = tuple(uncited(message) for message in repair(turn.history))
+        history = [uncited(message) for message in repair(turn.history)]
+        self._history = compacted(history, parts.config.history_tokens)
         self._transcript = turn.transcript
         self._ids = {call.id for message in self._history for call in message.calls}
         self._stop: StopReason | None = None

@@ -165,9 +165,6 @@ class HookChain:
         decided_on = _json(call.args)
         for named in self._ordered:
             decision = await self._ask(named, call, ctx)
-            if _json(call.args) != decided_on:
-                # The hooks before it decided on other arguments.
-                return Verdict(call, _broken(named.name, "changed the arguments in place"), named.name), None
             match decision:
                 case Deny():
                     return Verdict(call, decision, named.name), None
@@ -175,6 +172,9 @@ class HookChain:
                     return Verdict(call, Allow()), (named.name, args)
                 case AskUser() if asked is None:
                     asked = Verdict(call, decision, named.name)
+        if _json(call.args) != decided_on:
+            # Some of the hooks decided on other arguments than would run.
+            return Verdict(call, Deny("a hook changed the arguments in place", "access_denied.hook_failed")), None
         return asked or Verdict(call, Allow()), None
 
     async def _ask(self, named: NamedHook, call: PendingCall, ctx: RequestContext) -> Decision:
