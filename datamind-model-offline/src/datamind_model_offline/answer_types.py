@@ -25,6 +25,7 @@ class AnswerType(StrEnum):
     LINK = "link"
     COLOR = "color"
     NAME = "name"
+    AGE = "age"
     ANY = "any"
 
 
@@ -42,6 +43,7 @@ FIRM: Final = frozenset(
         AnswerType.PERSON,
         AnswerType.PLACE,
         AnswerType.NAME,
+        AnswerType.AGE,
     }
 )
 """Kinds that can be told by their form: text without one does not answer."""
@@ -72,7 +74,13 @@ _CURRENCY: Final = (
     r"|francs?|pence|penny|kronor?|rub|zloty|won|baht|pesos?)\b|元|块钱|人民币|美金|欧|万|免费|\bfree\b"
 )
 
-_HAN_SURNAMES: Final = "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙龍万段雷钱汤尹黎易常武乔贺赖龚文欧司"
+_HAN_SURNAMES: Final = (
+    "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧许許傅沈曾"
+    "彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙龍万"
+    "段雷钱汤尹黎易常武乔贺赖龚文欧司纪舒屈项祝阮蓝闵席季童颜梅盛刁骆樊凌霍虞柯莫房裘缪宗宣郁单杭洪诸左吉邢裴荣翁荀"
+    "甄曲封芮靳焦巴牧车仲伊宫宁仇栾甘厉祖符景詹束幸韶蔺屠蒙池阴胥闻党翟贡劳姬申冉雍桑桂牛寿边燕尚农温庄晏柴瞿慕茹习"
+    "艾容古戈庾衡耿匡寇阙聂晁敖冷辛阚那简饶沙鞠丰巢查荆游权盖葛穆卓苗韦成井路娄解岳齐凤花柳鲍水窦章云奚鲁昌"
+)
 _DURATION: Final = (
         rf"(?:\d|\b(?:{_WORD_NUMBER}|a|an)\b)[\d.,\s–-]*(?:(?:and|to|or|a|half|business|working|calendar|full|-)[\s-]*)*{_PERIOD}\b|\d\s*(?:min|hrs?|h|mins|secs?|s|ms|m|km|cm|mm|ft|feet|miles?|met(?:er|re)s?|kilomet(?:er|re)s?|inch(?:es)?|yards?|pages?)\b"
         rf"|\b(?:overnight|forever|permanent(?:ly)?|indefinitely|since|until|lifelong)\b|(?:\d|{_HAN_NUMBER})[\d.,～~至到-]*\s*多?(?:个)?(?:半)?{_HAN_PERIOD}|(?:\d|{_HAN_NUMBER})\s*(?:公里|千米|米|厘米|毫米|里|丈|尺|寸|页|集)|[一半]年|永久|长期|终身|到|从"
@@ -92,7 +100,7 @@ _FORMS: Final = {
         rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\s*[ap]\.?m\b|\b[12]\d{{3}}s?\b|\b(?:{_MONTH})\b|\b(?:{_DAY})|\d{{1,2}}(?:st|nd|rd|th)\b"
         rf"|\b(?:noon|midnight|midday|morning|afternoon|evening|night|tonight|today|tomorrow|yesterday|weekends?|weekdays?"
         rf"|spring|summer|autumn|winter|christmas|easter|dawn|dusk|sunrise|sunset|daily|weekly|monthly|annually|o'clock)\b"
-        rf"|\b(?:{_WORD_NUMBER}|\d+|next|last|every|each|this|per|a|an|following|previous|early|late|mid)[\s-]+{_PERIOD}\b"
+        rf"|\b(?:{_WORD_NUMBER}|\d+|next|last|every|each|this|per|a|an|following|previous|early|late|mid)[\s-]+(?:\w+[\s-]+)?{_PERIOD}\b"
         r"|\b(?:before|after|once|as soon as|when|until|while|during|immediately|at once|at the end|at the beginning)\b"
         rf"|\d[\d,]*\s*(?:years?\s+ago|bce?|ad|ce)\b|\d+\s*{_HAN_PERIOD}|[12]\d{{3}}|{_HAN_NUMBER}{_HAN_PERIOD}|\d+\s*[号日点點时時]|{_HAN_NUMBER}[号日点點时時]"
         r"|(?:周|週|星期|礼拜)[一二三四五六日天末]|早上|上午|中午|下午|傍晚|晚上|晚间|凌晨|夜|清晨|春|夏|秋|冬|每[天日周月年晚早]"
@@ -112,10 +120,20 @@ _FORMS: Final = {
     AnswerType.PERSON: (
         rf"(?:{_NAME_BEFORE}){_HAN_NAME}|{_HAN_NAME}(?={_NAME_AFTER})|[\u4e00-\u9fff]+·[\u4e00-\u9fff]+|[小老阿][{_HAN_SURNAMES}]"
         r"|经理|主任|医生|老师|教授|总监|主管|先生|女士|妈|爸|哥|姐|弟|妹|妻|丈夫|朋友|导演|皇帝|[帝王公侯]|总统|将军|博士|工程师|团队|公司"
-        r"|负责人|承租人|出租人|家长|财务部|人事部|房东|业主"
-        r"|\b[a-z]+(?:er|or|ist|ian|ant|ee|man|men|woman|people|team|parent|child|children|everyone|everybody|nobody)s?\b|\b(?:i|we|you|he|she|they)\b"
+        r"|婆|爷爷|奶奶|舅|叔|姨|姑|邻居|同学|同事|学生|孩子|负责人|承租人|出租人|家长|财务部|人事部|房东|业主"
+        r"|者|人员|人士|儿童|老人|会员|居民|顾客|游客"
+        r"|\b(?:manager|owner|author|teacher|lecturer|professor|doctor|nurse|player|driver|director|editor|landlord|tenant|parent|child|children"
+        r"|student|pupil|member|neighbou?r|guest|host|visitor|customer|client|supplier|employee|joiner|staff|team|volunteer|officer|engineer"
+        r"|designer|developer|maintainer|user|people|person|everyone|everybody|anyone|nobody|someone|man|woman|boy|girl|adult|senior|mother"
+        r"|father|sister|brother|aunt|uncle|grand\w+|wife|husband|friend|boss|company|committee|group|i|we|you|he|she|they)s?\b"
     ),
-    AnswerType.NAME: r"\b(?:called|named|names?|nicknamed|titled|known as)\b|[“\"「『《]|叫|名|称|为|是|[:：]|(?-i:\b[A-Z][a-z])",
+    AnswerType.AGE: (
+        r"\b\d{1,3}[- ]years?\b|\byears?\b|\baged?\b|\bborn\b|\b[12]\d{3}\b|[(,]\s?\d{1,3}[),]|岁|出生|生于|[12]\d{3}年"
+    ),
+    AnswerType.NAME: (
+        r"\b(?:called|named|names?|nicknamed|titled|known as)\b\W+\w+|[“\"「『《]|(?:叫|名|称|为|是|[:：])[^\s什么]{1,3}"
+        r"|(?-i:\b[A-Z][a-z]\w*)"
+    ),
     AnswerType.REASON: (
         r"\b(?:because|since|due to|owing to|so that|in order to|as a result|therefore|thus|to avoid|to prevent|to keep|to protect|to reduce"
         r"|to save|to allow|to make|caused|reason|otherwise|so)\b|因为|因|由于|由於|为了|為了|以便|以免|所以|原因|导致|導致|使得|以防|避免|故|否则|便于|为"
@@ -126,7 +144,7 @@ _FORMS: Final = {
     ),
     AnswerType.PLACE: (
         r"\b(?:in|at|on|near|to|from|behind|under|beside|next to|opposite|inside|outside|between|above|below|around|across|via)\b\s+\S"
-        r"|在|位于|位於|于|至|到|从|市|省|县|縣|区|區|国|國|州|镇|村|路|街|楼|室|层|库|站|馆|店|厅|院|岛|山|河|湖|海|洲|地|港|旁|附近|北|南|东|西|\b(?-i:[A-Z][a-z]\w+)"
+        r"|市|省|县|縣|区|區|国|國|州|镇|村|路|街|楼|室|层|库|站|馆|店|厅|院|岛|山|河|湖|海|洲|地|港|旁|附近|北|南|东|西|(?:在|位于|位於|到|至|去|于|从)[^\s哪什，。？?]{2}|\b(?-i:[A-Z][a-z]\w+)"
     ),
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ _LOOSE_VERBS: Final = """
     provide provided contain contains occur occurred exist live lives lived stay stays stayed work works worked worth
     own owns lead leads led like likes prefer approve approves approved send sends sent pay paid pays cost costs write
     written wrote handle handles deal manage manages buy bought sell sold hear heard see seen teach teaches taught
-    turn turns carry carries wear wears part place
+    turn turns carry carries wear wears part place case order event way
 """
 ASKING_WORDS: Final = frozenset(_ASKING_WORDS.split())
 LOOSE_VERBS: Final = frozenset(_LOOSE_VERBS.split())
@@ -40,7 +40,8 @@ _SAID_BY_FORM: Final = {
     Kind.DURATION: "long last lasts take takes duration time period",
     Kind.FREQUENCY: "often frequently frequency",
     Kind.PERSON: "person name people",
-    Kind.PLACE: "place location located address situated city town country",
+    Kind.PLACE: "place location located situated city town country",
+    Kind.AGE: "old age",
     Kind.PHONE: "phone telephone number call dial mobile reach",
     Kind.EMAIL: "email address mail",
     Kind.LINK: "website url link address site",
@@ -55,7 +56,8 @@ _HAN_SAID_BY_FORM: Final = {
     Kind.DURATION: "时间|时长|持续|期限|需要",
     Kind.FREQUENCY: "频率|间隔",
     Kind.PERSON: "名字|人",
-    Kind.PLACE: "地方|地点|位置|地址|位于",
+    Kind.PLACE: "地方|地点",
+    Kind.AGE: "年纪|年龄|岁数|多大",
     Kind.PHONE: "电话|号码|手机",
     Kind.EMAIL: "邮箱|邮件",
     Kind.LINK: "网址|网站",
@@ -68,8 +70,9 @@ HAN_SAID_BY_FORM: Final = {kind: re.compile(words) for kind, words in _HAN_SAID_
 
 # "What does it cost", "can I borrow", "be renewed": an answer often has another verb.
 VERB_SLOT: Final = re.compile(
-    r"\b(?:i|you|we|they|he|she|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
-    r"|\b(?:do|does|did)\b.*?\s([a-z]+)\s*[?？]?\s*\Z"
+    r"\bwho\s+(?:(?:has|had|have|will|can|could|may|must|should)\s+)?([a-z]+)\b|\b(?:i|you|we|they|he|she|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
+    r"|\b(?:do|does|did)\s+(?!(?:i|you|we|they|he|she|it)\b)(?:[\w'-]+\s+)*?"
+    r"(?!(?:the|an?|my|our|your|of|in|on|for|to|at|with|by|from)\s)[\w'-]+\s+([a-z]+)\s*[?？]?\s*\Z"
     r"|\b(?:be|been|is|are|was|were|get|gets)\b.*?\s([a-z]+(?:ed|en|wn|ght|pt|de))\b",
     re.IGNORECASE,
 )
@@ -80,7 +83,7 @@ HOW_ADJECTIVE: Final = re.compile(
 )
 
 _UNITS: Final = (
-    "公里|平方|小时|分钟|个月|美元|星期|[个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶]"
+    "公里|平方|小时|分钟|个月|美元|星期|[个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶把根双副顶辆座盒罐袋串]"
 )
 HAN_ASKING: Final = re.compile(
     rf"请问|請問|告诉我|告訴我|我想知道|是什么时候|什么时候|什麼時候|什么时间|何时|何時|几点钟?|幾點|哪一?[年天月日]|几[月号]|星期几|周几"
@@ -89,8 +92,8 @@ HAN_ASKING: Final = re.compile(
     r"|吗|嗎|呢|吧|么"
 )
 HAN_LIGHT: Final = re.compile(
-    r"[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中下里裡有为為以由可能会會我你他她它们們一要来去叫找]"
-    r"|名字|可以|能够|需要|应该|目前|现在|一共|大约|主要|以及|意思|怎么办"
+    r"可以|能够|需要|应该|目前|现在|一共|总共|大约|主要|以及|意思|怎么办|名字"
+    r"|[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中下里裡有为為以由可能会會我你他她它们們一两要来去叫找]"
 )
 
 _AUX: Final = r"(?:is|are|was|were|do|does|did|will|can|could|should|must|has|have|had|may|might|shall|would|'s)"
@@ -106,9 +109,10 @@ _EN_KINDS: Final = (
         r"\bhow long\b|\bwhat (?:is|was|are) the (?:duration|length|notice period|validity)\b|\bfor how many\b"
         r"|\bhow many (?:minutes|hours|days|weeks|months|years|seconds|nights)\b",
     ),
+    (Kind.AGE, r"\bhow old\b|\b(?:what|which) age\b|\bwhat (?:is|was)\b.*\bage\b"),
     (
         Kind.NUMBER,
-        r"\bhow (?:many|much|old|far|tall|high|deep|wide|big|large|heavy|fast|hot|cold|few|thick|strong)\b",
+        r"\bhow (?:many|much|far|tall|high|deep|wide|big|large|heavy|fast|hot|cold|few|thick|strong)\b",
     ),
     (Kind.EMAIL, r"\b(?:e-?mail|mail) address\b|\b(?:what|which)\b.*\be-?mail\b"),
     (
@@ -155,6 +159,7 @@ _EN_KINDS: Final = (
     (Kind.METHOD, r"\bhow (?:do|does|did|can|could|should|is|are|was|were|to|would|will)\b"),
 )
 _ZH_KINDS: Final = (
+    (Kind.AGE, r"几岁|多少岁|多大年[纪龄]|多大岁数|多大了|今年多大|年龄是|年纪"),
     (Kind.FREQUENCY, r"多久.{0,4}一次|多[长久]时间.{0,4}一次|频率|几[天周月年小].{0,6}一次|隔多久|每隔"),
     (
         Kind.MONEY,
@@ -170,6 +175,7 @@ _ZH_KINDS: Final = (
         r"什么时候|什麼時候|什么时间|何时|何時|几点|幾點|哪一?[年天月日]|哪一?个月|几月|几号|星期几|周几|时间是|日期|截止|生日|期限|什么年代"
         r"|哪一?个?(?:世纪|年代|朝代|时期|季节)|什么时期|何年|何月|何日",
     ),
+    (Kind.METHOD, r"怎么(?!样的|会)|怎麼|怎样|怎樣|如何"),
     (Kind.EMAIL, r"邮箱|电子邮件|email"),
     (Kind.PHONE, r"电话|手机号|分机|热线"),
     (Kind.LINK, r"网址|链接|官网"),
@@ -187,7 +193,6 @@ _ZH_KINDS: Final = (
         rf"多少|几(?:{_UNITS})|多[大高远重快深宽厚]|第几"
         r"|(?:人口|面积|温度|身高|体重|年龄|高度|长度|海拔|距离|速度|百分比|比例|剂量|端口|上限|下限|容量|数量|总数)(?:是|为|有)",
     ),
-    (Kind.METHOD, r"怎么|怎麼|怎样|怎樣|如何"),
 )
 _KINDS: Final = {
     "en": tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _EN_KINDS),

@@ -13,7 +13,7 @@ from datamind_model_offline.scoring import Candidate, Scorer
 SURE: Final = 1.5
 """From this trust on, a reader need not look at further surfaces."""
 
-_CLOSE: Final = 1.2
+_CLOSE: Final = 1.8
 _WORSE_WITHOUT_KIND: Final = 3.0
 _MAX_LIST_CHARS: Final = 700
 

@@ -54,6 +54,7 @@ class Unit:
         before: The unit in front of it, where a pronoun may point.
         lead: The same where it is a sentence of the same paragraph, else empty.
         heading: Headings, the sentence that introduces a list and the header of a table: what the unit is about.
+        topic: The first sentence of its paragraph.
         asked: The question it stands behind, in a list of questions and answers.
         behind_asked: How many units stand between.
     """
@@ -66,6 +67,7 @@ class Unit:
     before: str = ""
     heading: str = ""
     lead: str = ""
+    topic: str = ""
     asked: str = ""
     behind_asked: int = 0
 
@@ -98,7 +100,7 @@ def units_of(found: Found) -> list[Unit]:
     note = found.note if found.surface in ("kb", "skills") else ""
     headings: list[tuple[int, str]] = [(0, note)] if note else []
     units: list[Unit] = []
-    intro = header = before = ""
+    intro = header = before = topic = ""
     asked = _asking(note.rpartition(" > ")[2], is_title=True)
     end_before = behind = 0
     for start, end in split_sentences(text):
@@ -117,8 +119,10 @@ def units_of(found: Found) -> list[Unit]:
             asked, behind, intro, before, end_before = piece, 0, "", piece, end
             continue
         about = " / ".join([*(title for _, title in headings), *(part for part in (asked, intro, header) if part)])
+        if not before or "\n\n" in text[end_before:start]:
+            topic = piece
         lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
-        units.append(Unit(found, piece, start, end, kind, before, about, lead, asked, behind))
+        units.append(Unit(found, piece, start, end, kind, before, about, lead, topic, asked, behind))
         if kind == "sentence":
             intro = piece if _INTRO.search(piece) else ""
         before, end_before, behind = piece, end, behind + 1

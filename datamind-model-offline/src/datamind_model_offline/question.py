@@ -39,6 +39,7 @@ _CATEGORY: Final = re.compile(
 )
 # "石磊的电话": what stands before the last 的 names whose telephone is meant.
 _HAN_OWNER: Final = re.compile(r"([\u4e00-\u9fff]{2,8})的(?!是|时候|话)(?=[\u4e00-\u9fff])")
+_POSSESSIVE: Final = re.compile(r"['’]s\Z")
 _LISTING: Final = re.compile(
     r"\b(?:what|which) (?:are|were|\w+(?: \w+)?s (?:do|does|did|are|were|can|should|must|have))\b"
     r"|\b(?:list|all|steps|ingredients|items)\b|哪些|有什么|什么材料|步骤|清单|列出|分别|用料|食材",
@@ -131,8 +132,15 @@ def analyse(text: str) -> Question:
     normal = normalize_nfkc(text).strip()
     language = "zh" if _HAN_RUN.search(normal) else "en"
     kind = kind_asked(normal, language)
-    terms = tuple([*_latin_terms(normal, language, kind), *_han_terms(normal, kind)])
+    terms = _with_category([*_latin_terms(normal, language, kind), *_han_terms(normal, kind)])
     return Question(normal, language, kind, terms, unit_asked(normal, language, kind))
+
+
+def _with_category(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The category counts in full where the question names nothing else: "Which school did I go to?"."""
+    if any(term.weight >= 1.0 for term in terms):
+        return tuple(terms)
+    return tuple(replace(term, weight=1.0) if term.weight == _CATEGORY_WEIGHT else term for term in terms)
 
 
 def with_context(question: Question, earlier: Question) -> Question:
@@ -163,7 +171,8 @@ def _latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
         if not tokens or (not is_quoted and folded.replace("'", "") in stop_words("en") and word != "US"):
             continue
         is_number = any(char.isdigit() for char in word)
-        is_name = is_number or is_quoted or (word[0].isupper() and number > 0) or (word.isupper() and len(word) > 1)
+        is_owner = _POSSESSIVE.search(match[0]) is not None
+        is_name = is_number or is_quoted or is_owner or (word[0].isupper() and number > 0) or (word.isupper() and len(word) > 1)
         says_little = folded in ASKING_WORDS or match.end() in adjectives
         weight = _latin_weight(folded, is_name, says_little and not is_name, match.start() in categories)
         if match.start() in verbs:

@@ -22,26 +22,27 @@ from datamind_model_offline.passages import Unit
 from datamind_model_offline.question import FIRST_PERSON, Question, Term
 
 CHOICE: Final[Mapping[str, float]] = {
-    "own": 2.0, "related": 2.4, "head": 1.5, "before": 0.8, "chunk": -1.4, "missing": -2.8, "names_missing": -0.4,
-    "names_far": 0.4, "worst": -1.1, "kind": 1.0, "kind_missing": -0.9, "cue": 0.7, "unit": 1.1, "near": 0.7,
-    "phrase": 0.8, "share": 2.1, "rank": 1.3, "length": -0.4, "new": -1.7, "faq": 0.4, "bare": -1.1, "whose": -0.4,
-    "attribute_missing": -1.5,
+    "own": 2.3, "related": 2.6, "head": 1.3, "before": 0.7, "chunk": -2.4, "missing": -2.8, "names_missing": -0.3,
+    "names_far": 0.4, "worst": -1.5, "kind": 0.8, "kind_missing": -1.4, "cue": 0.6, "unit": 0.6, "unit_missing": -0.6,
+    "near": 0.5, "phrase": 1.0, "share": 1.9, "rank": 1.1, "length": -0.4, "new": -1.7, "faq": 0.2, "bare": -1.1,
+    "whose": -0.4, "attribute_missing": -1.5,
 }  # fmt: skip
 TRUST: Final[Mapping[str, float]] = {
-    "bias": 0.9, "missing": -3.5, "names_missing": -0.5, "names_far": -0.9, "worst": -0.8, "own": 1.9, "related": 0.8,
-    "head": 0.6, "before": 0.6, "phrase": 0.9, "faq": 0.3, "unit": 0.7, "bare": -1.8, "whose": -1.1,
-    "attribute_missing": -1.0,
+    "bias": 0.6, "missing": -3.5, "names_missing": -0.7, "names_far": -2.0, "worst": -0.7, "own": 2.1, "related": 1.3,
+    "head": 0.8, "before": 0.7, "phrase": 0.9, "faq": 0.5, "unit": 0.5, "unit_missing": -0.3, "bare": -1.8,
+    "whose": -0.7, "attribute_missing": -1.0,
 }  # fmt: skip
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
 FEATURES: Final = (
-    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "near", "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
+    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near", "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
 )  # fmt: skip
 """Coverage: share of the question's words, by rarity, that stand in the unit itself, by a related word, in its headings,
 in the unit before, elsewhere in the result, or nowhere."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
 _SAYS: Final = 0.4
+_UNSEEN: Final = 8
 _CJK: Final = "\u2e80"
 
 
@@ -63,7 +64,7 @@ class TextIndex:
         if not term.weak:
             return 0.9 if not self.tokens.isdisjoint(_comparatives(term.text.casefold())) else 0.0
         if len(term.weak) == 1:
-            return 0.35 if term.weak in self.tokens else 0.0
+            return 0.45 if term.weak in self.tokens else 0.0
         word = term.text.casefold()
         return 0.6 if any(t.startswith(term.weak) or _is_part(t, word) for t in self.tokens) else 0.0
 
@@ -135,11 +136,10 @@ class Scorer:
         return [Candidate(unit, self._features(unit, index)) for unit, index in pairs]
 
     def _weight(self, term: Term) -> float:
-        count = len(self._indexes)
-        if not count:
-            return term.weight
+        # A few texts say little about what is rare: the more there are, the more their counts weigh.
+        seen = len(self._indexes) + _UNSEEN
         df = sum(not term.exact.isdisjoint(index.tokens) for index in self._indexes)
-        return term.weight * max(math.log(1 + count / (df + 0.5)) / math.log(1 + count / 0.5), 0.15)
+        return term.weight * max(math.log(1 + seen / (df + 0.5)) / math.log(1 + seen / 0.5), 0.15)
 
     def _features(self, unit: Unit, index: TextIndex) -> dict[str, float]:
         is_said = any(span.strength == 1.0 for span in self._spans(index))
@@ -150,7 +150,7 @@ class Scorer:
             **self._kind_features(unit, index, hits),
             "phrase": self._phrase(index),
             "faq": self._answers_heading(unit),
-            "whose": float(unit.found.surface == "memory" and not self._question.is_of_the_user and _of_the_user(unit)),
+            "whose": float(self._is_anothers(unit)),
             "share": unit.found.share,
             "rank": 1.0 / (1 + unit.found.rank),
             "length": math.log(1 + len(index.raw) / 40),
@@ -162,6 +162,7 @@ class Scorer:
         places = (
             ("head", index_of(f"{unit.heading}\n{_name_words(unit.found.source)}"), 1.0),
             ("before", before, 0.9 if unit.points_back else 0.5),
+            ("before", index_of(unit.topic), 0.7),
             ("chunk", index_of(unit.found.content), 0.6),
         )
         sums = dict.fromkeys((*_COVERAGE, "names_missing", "names_far"), 0.0)
@@ -183,7 +184,7 @@ class Scorer:
         return {
             **sums,
             "worst": self._worst(lacks),
-            "bare": float(sums["own"] + sums["related"] < 0.05),
+            "bare": float(sums["own"] + sums["related"] < 0.05 and self._answers_heading(unit) < 0.4),
             "attribute_missing": self._attribute_missing(levels, places[0][1], before, unit),
         }
 
@@ -197,6 +198,12 @@ class Scorer:
             if not term.is_name and term.weight >= _SAYS
         ]
         return 1.0 - sum(asked) / len(asked) if asked else 0.0
+
+    def _is_anothers(self, unit: Unit) -> bool:
+        """Whether the user speaks of himself and the question is not about him; Chinese leaves such words out."""
+        question = self._question
+        of_the_user = unit.found.surface == "memory" and FIRST_PERSON.match(unit.text) is not None
+        return of_the_user and question.language == "en" and not question.is_of_the_user
 
     def _answers_heading(self, unit: Unit) -> float:
         """How far the question that the unit stands behind is the one asked; less for each unit further on."""
@@ -218,13 +225,15 @@ class Scorer:
     def _kind_features(self, unit: Unit, index: TextIndex, hits: Sequence[Term]) -> dict[str, float]:
         kind = self._question.kind
         if kind is AnswerType.ANY:
-            return dict.fromkeys(("kind", "kind_missing", "cue", "unit", "near"), 0.0)
+            return dict.fromkeys(("kind", "kind_missing", "cue", "unit", "unit_missing", "near"), 0.0)
         spans = self._spans(index)
+        has_unit = bool(self._question.unit) and self._has_unit(index, spans)
         return {
             "kind": max((strength for _, _, strength in spans), default=0.0),
             "kind_missing": float(kind in FIRM and not self._has_kind(index, unit, spans)),
             "cue": float(bool(cue_of(kind).search(f"{unit.heading}\n{index.raw}"))),
-            "unit": float(bool(self._question.unit) and self._has_unit(index, spans)),
+            "unit": float(has_unit),
+            "unit_missing": float(bool(self._question.unit) and not has_unit),
             "near": _nearness(index, spans, hits),
         }
 
@@ -250,9 +259,7 @@ class Scorer:
         # A bare number is an amount of money only where something says so.
         if self._question.kind is not AnswerType.MONEY or any(span.strength == 1.0 for span in spans):
             return bool(spans)
-        said = [term for term in self._question.terms if term.said_by_form]
-        place = index_of(f"{unit.heading}\n{index.raw}")
-        return bool(spans) and any(place.level(term) >= 0.8 for term in said)
+        return bool(spans) and cue_of(AnswerType.MONEY).search(f"{unit.heading}\n{index.raw}") is not None
 
     def _has_unit(self, index: TextIndex, spans: Sequence[Span]) -> bool:
         word = self._question.unit
@@ -270,10 +277,6 @@ class Scorer:
         pairs = set(zip(tokens, tokens[1:], strict=False))
         met = sum(pair in pairs for pair in zip(index.order, index.order[1:], strict=False))
         return min(met / max(len(pairs), 1), 1.0)
-
-
-def _of_the_user(unit: Unit) -> bool:
-    return FIRST_PERSON.match(unit.text) is not None
 
 
 def _nearness(index: TextIndex, spans: Sequence[Span], hits: Sequence[Term]) -> float:

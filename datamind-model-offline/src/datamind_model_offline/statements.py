@@ -78,7 +78,7 @@ STATEMENT_FORMS: Final = (
     StatementForm("en", _en(rf"(?:my name is|i am called|i'm called) {_VALUE}"), "My name is Ada.", USER, "name"),
     StatementForm("en", _en(r"(?:i am|i'm) (?P<value>\d{1,3})(?: years old)?"), "I am 34 years old.", USER, "age"),
     StatementForm("en", _en(rf"i was born (?:on|in) {_VALUE}"), "I was born on 3 May 1990.", USER, "birthday"),
-    StatementForm("en", _en(rf"(?:my|our) (?:(?:new|current) )?{_ATTRIBUTE} (?:(?:is|are|'s) (?:(?:now|called|named) )*|(?:has |have )?changed to |became ){_VALUE}"), "My locker number is 12.", USER),
+    StatementForm("en", _en(rf"(?:my|our) (?:(?:new|current) )?{_ATTRIBUTE} (?:(?:is|are|'s) (?:(?:now|called|named) )*|(?:has |have )?changed to |became |(?:has |have )?moved to ){_VALUE}"), "My locker number is 12.", USER),
     StatementForm("en", _en(rf"{_VALUE} is (?:now )?(?:my|our) (?:(?:new|current) )?{_ATTRIBUTE}"), "Ada is my manager.", USER),
     StatementForm("en", _en(rf"(?:i am|i'm|we are) allergic to {_VALUE}"), "I am allergic to nuts.", USER, "allergy", False),
     StatementForm("en", _en(rf"(?:i|we) (?:really |always |usually |would |strongly |much )*(?:prefer|like|love|enjoy|hate|dislike|avoid|don't like|do not like|don't eat|do not eat|can't stand|favou?r) {_VALUE}"), "I prefer window seats.", USER, "preference", False, "preference"),
@@ -99,8 +99,8 @@ STATEMENT_FORMS: Final = (
     StatementForm("zh", _zh(rf"我对{_ZH_VALUE}过敏"), "我对花生过敏。", USER, "allergy", False),
     StatementForm("zh", _zh(rf"(?:我|我们)(?:最|很|非常|比较|不|一直|更)*(?:喜欢|偏好|爱|讨厌|习惯|不吃|不喝){_ZH_VALUE}"), "我喜欢喝茶。", USER, "preference", False, "preference"),
     StatementForm("zh", _zh(rf"(?:我|我们)(?:已经|最后|最终)?(?:决定|选定|确定|商定|选择){_ZH_VALUE}"), "我们决定用Rust。", USER, "decision", False, "decision"),
-    StatementForm("zh", _zh(rf"(?:我|我们|我家)(?:里|的)*(?P<attribute>[^是叫在的，,。]{{1,10}}?){_ZH_NOW}(?:是|叫|为|换成|改成|改为|变成|变为|改到)了?{_ZH_VALUE}"), "我的车牌号是A123。", USER),
-    StatementForm("zh", _zh(rf"(?P<subject>[^我你他她它，,。的]{{1,16}})的(?P<attribute>[^是叫在的，,。]{{1,10}}?){_ZH_NOW}(?:是|叫|为|换成|改成|改为|变成|变为|改到)了?{_ZH_VALUE}"), "云杉的端口是8090。"),
+    StatementForm("zh", _zh(rf"(?:我|我们|我家)(?:里|的)*(?P<attribute>[^是叫在的，,。]{{1,10}}?){_ZH_NOW}(?:是|叫|为|在|搬到|搬去|换成|改成|改为|变成|变为|改到)了?{_ZH_VALUE}"), "我的车牌号是A123。", USER),
+    StatementForm("zh", _zh(rf"(?P<subject>[^我你他她它，,。的]{{1,16}})的(?P<attribute>[^是叫在的，,。]{{1,10}}?){_ZH_NOW}(?:是|叫|为|在|搬到|搬去|换成|改成|改为|变成|变为|改到)了?{_ZH_VALUE}"), "云杉的端口是8090。"),
     StatementForm("zh", _zh(rf"(?P<subject>[^我你他她它，,。的]{{1,12}}?)(?:使用|采用|用){_ZH_VALUE}"), "云杉使用Kafka。", "", "use", False),
 )  # fmt: skip
 """Tried from the top; the first that fits the whole sentence counts."""
@@ -130,9 +130,16 @@ _SYNONYM: Final = {
 }  # fmt: skip
 
 
+_ADVERBIAL: Final = re.compile(
+    r"\A(?:(?:since|from|as of|in|after) (?:last |this )?[\w ]{2,20}?,? (?=i\b|we\b|my\b|our\b)|(?:now|currently|recently|today|lately),? )"
+    r"|\A(?:从|自)[^，,我]{1,12}(?:起|开始)?[，,]?(?=我)|\A(?:现在|目前|最近|今天|昨天|上个?月|上周|去年|今年|前不久|\d+年(?:\d+月)?)[，,]?(?=我)",
+    re.IGNORECASE,
+)
+
+
 def parse_statement(sentence: str) -> Statement | None:
     """The fact a sentence states, if the grammar knows its form."""
-    text = " ".join(normalize_nfkc(sentence).replace("’", "'").split())
+    text = _ADVERBIAL.sub("", " ".join(normalize_nfkc(sentence).replace("’", "'").split()))
     if text.endswith(("?", "？")):
         return None
     for form in STATEMENT_FORMS:
@@ -162,14 +169,14 @@ def attribute_name(words: str) -> str:
 _ASKED: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), subject, attribute)
     for pattern, subject, attribute in (
-        (r"\bwhere\b.*\b(?:i|we)\b.*\b(?:live|lived|living|reside|home|stay)\b|我.*住|我.*家在哪|我家.*在哪", USER, "residence"),
+        (r"\bwhere\b.*\b(?:i|we)\b.*\b(?:live|lived|living|reside|home|stay)\b|我.*住(?!院)|我.*家在哪|我家.*在哪", USER, "residence"),
         (r"\b(?:where|who|which company)\b.*\b(?:i|we)\b.*\b(?:work|worked|working|employed)\b|我.*(?:在哪.*(?:工作|上班|任职)|(?:工作|上班)的?公司)", USER, "employer"),
         (r"\bhow old (?:am|was) i\b|我.*(?:多大|几岁)", USER, "age"),
         (r"\b(?:what|who|which|when|how) (?:is|was|are|were)(?: the)? (?:my|our) (?P<attribute>[\w' -]+?)(?: (?:before|previously|until|in|as of|back|at|called|now)\b.*)?[?.]*\Z", USER, ""),
         (r"\bwhat (?P<attribute>[\w' -]+?) (?:do|did) (?:i|we) (?:have|use|prefer)\b", USER, ""),
         (r"\b(?:what|who|which|when|where) (?:is|was|are|were) (?P<subject>[\w. -]+?)'s? (?P<attribute>[\w' -]+?)(?: (?:before|previously|until|in|as of)\b.*)?[?.]*\Z", "", ""),
         (r"\b(?:what|who|which|when|where) (?:is|was|are|were) the (?P<attribute>[\w' -]+?) (?:of|for) (?:the )?(?P<subject>[\w. -]+?)(?: (?:before|previously|until|in|as of)\b.*)?[?.]*\Z", "", ""),
-        (r"我(?:们|家)?(?:以前|之前|原来|曾经|过去|当时|现在|目前)*的?(?:旧|老|前|上一个)?(?P<attribute>[^\s是叫在的？?，,]{1,8}?)(?:以前|之前|原来|现在)*(?:是|叫|为)(?:什么|谁|多少|哪|几)", USER, ""),
+        (r"我(?:们|家)?(?:以前|之前|原来|曾经|过去|当时|现在|目前)*的?(?:旧|老|前|上一个)?(?P<attribute>[^\s是叫在的？?，,]{1,8}?)(?:以前|之前|原来|现在)*(?:是|叫|为|在)(?:什么|谁|多少|哪|几)", USER, ""),
         (r"(?P<subject>[^我\s的？?，,]{1,16})(?:以前|之前|原来|现在)*的(?:旧|老|前)?(?P<attribute>[^\s是叫在的？?，,]{1,8}?)(?:以前|之前|原来|现在)*(?:是|叫|为|在)(?:什么|谁|多少|哪|几)", "", ""),
     )
 )  # fmt: skip
