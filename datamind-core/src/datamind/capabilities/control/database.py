@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,7 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 BUSY_TIMEOUT_S = 30.0
+_POLL_S: Final = 0.01
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -103,7 +105,7 @@ class ControlDB:
             self._check()
             connection = _connect(f"{self.path.absolute().as_uri()}?mode=rwc")
             try:
-                connection.execute("PRAGMA journal_mode = WAL")
+                _use_wal(connection)
                 migrate(connection)
             except BaseException:
                 connection.close()
@@ -122,6 +124,20 @@ def _connect(uri: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait here when several processes make one file at the same moment.
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 class _translated:

@@ -1,0 +1,156 @@
+"""Jobs of several processes on one profile, and of one that is interrupted or has no room."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from datamind.capabilities.control import schema
+from datamind.capabilities.control.control import open_control
+from datamind.capabilities.control.database import ControlDB
+from datamind.capabilities.memory import service, tools
+from datamind.core.errors import DataMindError
+from datamind.core.types import Role
+from tests.support.ledger_jobs import open_in, request, say, spell
+from tests.support.path_jobs import become_nobody
+
+
+def meet(folder: str, others: int) -> None:
+    """Wait until this many processes are here."""
+    (Path(folder) / f"here-{os.getpid()}").touch()
+    while len(list(Path(folder).glob("here-*"))) < others:
+        time.sleep(0.001)
+
+
+def wait_for_file(path: str | Path) -> None:
+    """Wait until a file is there."""
+    while not Path(path).exists():
+        time.sleep(0.005)
+
+
+def append(folder: str, records: int, others: int) -> None:
+    """Append records to one chain, each in a transaction of its own."""
+    control = open_control("default", Path(folder) / "storage" / "default", Path(folder) / "keys")
+    meet(folder, others)
+    for number in range(records):
+        control.db.write_now(
+            lambda db, number=number: control.audit.append(db, "tested", trace_id="trace_1", number=number)
+        )
+    control.close()
+
+
+def make(folder: str, others: int) -> int:
+    """Open a file that is not there yet at the same moment as the others, with a second version to reach."""
+    schema.MIGRATIONS = (*schema.MIGRATIONS, "CREATE TABLE later (x); INSERT INTO later VALUES (1)")  # type: ignore[misc]
+    meet(folder, others)
+    db = ControlDB(Path(folder) / "control.db")
+    db.create()
+    rows = db.read_now(lambda connection: connection.execute("SELECT count(*) FROM later").fetchone()[0])
+    db.close()
+    return int(rows)
+
+
+async def write_many(folder: str, name: str, writes: int, others: int) -> list[dict[str, Any]]:
+    """Documents and memories of one process."""
+    system = await open_in(folder)
+    meet(folder, others)
+    told = []
+    for number in range(writes // 2):
+        text = f"{name} says {number}"
+        told.append(spell(await system.call("kb_add_text", {"text": text}, role=Role.STORE)))
+        told.append(spell(await system.call("memory_save", {"text": text}, role=Role.STORE)))
+    await system.aclose()
+    return told
+
+
+async def write_same(folder: str, tool: str, arguments: dict[str, Any], times: int, others: int) -> list[Any]:
+    """The same call with the same key, many times at once."""
+    system = await open_in(folder)
+    meet(folder, others)
+    told: list[Any] = []
+
+    async def write() -> None:
+        told.append(spell(await system.call(tool, arguments, role=Role.STORE, ctx=request(system, "the-key"))))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(times):
+            tasks.start_soon(write)
+    await system.aclose()
+    return told
+
+
+async def write_slowly(folder: str, text: str, where: str, entered: str, go_on: str) -> None:
+    """A memory that waits for a file, while it is planned or within the engine; Ctrl-C may come meanwhile."""
+
+    async def wait() -> None:
+        Path(entered).touch()
+        while not Path(go_on).exists():
+            await anyio.sleep(0.005)
+
+    plan, save = tools._plan_save, service.MemoryWrites.save
+
+    async def slow_plan(args: Any, ctx: Any) -> Any:
+        await wait()
+        async for unit in plan(args, ctx):
+            yield unit
+
+    async def slow_save(self: Any, draft: Any) -> Any:
+        await wait()
+        return await save(self, draft)
+
+    if where == "plan":
+        tools._plan_save = slow_plan
+    else:
+        service.MemoryWrites.save = slow_save  # type: ignore[method-assign]
+    system = await open_in(folder)
+    try:
+        await system.call("memory_save", {"text": text}, role=Role.STORE, ctx=request(system, "the-key"))
+        say("returned")
+    finally:
+        await system.aclose()
+
+
+async def open_and_write(folder: str, as_nobody: bool = False) -> dict[str, Any]:
+    """A memory, of another user if need be; what is said if there is none."""
+    if as_nobody:
+        become_nobody()
+    try:
+        system = await open_in(folder)
+        try:
+            told = spell(await system.call("memory_save", {"text": "high water"}, role=Role.STORE))
+        finally:
+            await system.aclose()
+    except DataMindError as error:
+        return {"code": error.code, "message": str(error)}
+    return told
+
+
+async def write_with_little_room(folder: str, tool: str, arguments: dict[str, Any], max_file_bytes: int) -> Any:
+    """A write in a process whose files cannot grow beyond a size; 0 for any size."""
+    if max_file_bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+    try:
+        system = await open_in(folder)
+    except DataMindError as error:
+        return {"opened": False, "code": error.code, "message": str(error), "receipts": []}
+    try:
+        outcome = await system.call(tool, arguments, role=Role.STORE, ctx=request(system, "the-key"))
+    finally:
+        await system.aclose()
+    return {"opened": True, **spell(outcome)}
+
+
+def fill(folder: str, leave: int) -> int:
+    """Fill a small file system up to a number of free bytes; returns how many are free."""
+    ballast = Path(folder) / "ballast"
+    state = os.statvfs(folder)
+    free = state.f_bavail * state.f_frsize
+    with ballast.open("ab") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, free - leave))
+    state = os.statvfs(folder)
+    return state.f_bavail * state.f_frsize
