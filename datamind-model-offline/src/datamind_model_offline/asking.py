@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from datamind.capabilities.text.tokens import tokenize_for_index
-
 from datamind_model_offline.answer_types import AnswerType as Kind
 
 # They say little about what a question is about.
@@ -70,7 +69,8 @@ HAN_SAID_BY_FORM: Final = {kind: re.compile(words) for kind, words in _HAN_SAID_
 
 # "What does it cost", "can I borrow", "be renewed": an answer often has another verb.
 VERB_SLOT: Final = re.compile(
-    r"\bwho\s+(?:(?:has|had|have|will|can|could|may|must|should)\s+)?([a-z]+)\b|\b(?:i|you|we|they|he|she|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
+    r"\bwho\s+(?:(?:has|had|have|will|can|could|may|must|should)\s+)?([a-z]+)\b|\b(?:i|you|we|they|he|she"
+    r"|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
     r"|\b(?:do|does|did)\s+(?!(?:i|you|we|they|he|she|it)\b)(?:[\w'-]+\s+)*?"
     r"(?!(?:the|an?|my|our|your|of|in|on|for|to|at|with|by|from)\s)[\w'-]+\s+([a-z]+)\s*[?？]?\s*\Z"
     r"|\b(?:be|been|is|are|was|were|get|gets)\b.*?\s([a-z]+(?:ed|en|wn|ght|pt|de))\b",
@@ -78,22 +78,29 @@ VERB_SLOT: Final = re.compile(
 )
 
 HOW_ADJECTIVE: Final = re.compile(
-    r"\bhow (?:long|often|old|far|tall|big|high|deep|wide|large|heavy|fast|hot|cold|thick|strong|late|early|soon|expensive|bad|good|close|near)\b",
+    r"\bhow (?:long|often|old|far|tall|big|high|deep|wide|large|heavy|fast|hot|cold|thick|strong|late|early"
+    r"|soon|expensive|bad|good|close|near)\b",
     re.IGNORECASE,
 )
 
 _UNITS: Final = (
-    "公里|平方|小时|分钟|个月|美元|星期|[个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶把根双副顶辆座盒罐袋串]"
+    "公里|平方|小时|分钟|个月|美元|星期"
+    "|[个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶把根双副顶辆座"
+    "盒罐袋串]"
 )
 HAN_ASKING: Final = re.compile(
-    rf"请问|請問|告诉我|告訴我|我想知道|是什么时候|什么时候|什麼時候|什么时间|何时|何時|几点钟?|幾點|哪一?[年天月日]|几[月号]|星期几|周几"
-    rf"|(?:是|有)?多少(?:{_UNITS})?(?!口)|(?:是|有)?多少|几(?:{_UNITS})|多[久长大高远重快深宽厚]|是谁|由谁|谁|哪[位个些种家里儿所座部支类项条方年天本只张件款样]|哪"
-    r"|什么样的?|什么|什麼|甚麼|为什么|為什麼|为何|為何|怎么样|怎么|怎麼|怎样|怎樣|如何|何[处地种人]|何|是否|是不是|有没有|能不能|可不可以|会不会"
+    rf"请问|請問|告诉我|告訴我|我想知道|是什么时候|什么时候|什麼時候|什么时间|何时|何時|几点钟?|幾點"
+    rf"|哪一?[年天月日]|几[月号]|星期几|周几"
+    rf"|(?:是|有)?多少(?:{_UNITS})?(?!口)|(?:是|有)?多少|几(?:{_UNITS})|多[久长大高远重快深宽厚]|是谁|由谁"
+    rf"|谁|哪[位个些种家里儿所座部支类项条方年天本只张件款样]|哪"
+    r"|什么样的?|什么|什麼|甚麼|为什么|為什麼|为何|為何|怎么样|怎么|怎麼|怎样|怎樣|如何|何[处地种人]|何"
+    r"|是否|是不是|有没有|能不能|可不可以|会不会"
     r"|吗|嗎|呢|吧|么"
 )
 HAN_LIGHT: Final = re.compile(
     r"可以|能够|需要|应该|目前|现在|一共|总共|大约|主要|以及|意思|怎么办|名字"
-    r"|[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中下里裡有为為以由可能会會我你他她它们們一两要来去叫找]"
+    r"|[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中"
+    r"下里裡有为為以由可能会會我你他她它们們一两要来去叫找]"
 )
 
 _AUX: Final = r"(?:is|are|was|were|do|does|did|will|can|could|should|must|has|have|had|may|might|shall|would|'s)"
@@ -101,8 +108,10 @@ _EN_KINDS: Final = (
     (Kind.FREQUENCY, r"\bhow (?:often|frequently|regularly)\b|\bwhat frequency\b|\bat what intervals?\b"),
     (
         Kind.MONEY,
-        r"\bhow (?:much|expensive|high|large|big)\b(?=.*\b(?:cost|costs|pay|paid|charged?|price|worth|spend|spent|fee|rent|earn|salary|money"
-        r"|budget|deposit|fine|bill|fare|discount|grant|bonus)\b)|\bhow expensive\b|\bhow much (?:is|are|was|were) (?!.*\b(?:of|percent)\b)",
+        r"\bhow (?:much|expensive|high|large|big)\b(?=.*\b(?:cost|costs|pay|paid|charged?|price|worth|spend"
+        r"|spent|fee|rent|earn|salary|money"
+        r"|budget|deposit|fine|bill|fare|discount|grant|bonus)\b)|\bhow expensive\b|\bhow much (?:is|are"
+        r"|was|were) (?!.*\b(?:of|percent)\b)",
     ),
     (
         Kind.DURATION,
@@ -117,35 +126,45 @@ _EN_KINDS: Final = (
     (Kind.EMAIL, r"\b(?:e-?mail|mail) address\b|\b(?:what|which)\b.*\be-?mail\b"),
     (
         Kind.PHONE,
-        r"\b(?:phone|telephone|mobile|cell|fax|hotline|extension|emergency)\b.*\bnumber\b|\bphone\b|\b(?:what|which) number\b.*\b(?:call|dial|ring)\b"
+        r"\b(?:phone|telephone|mobile|cell|fax|hotline|extension|emergency)\b.*\bnumber\b|\bphone\b"
+        r"|\b(?:what|which) number\b.*\b(?:call|dial|ring)\b"
         r"|\bhotline\b|\bextension\b",
     ),
     (Kind.LINK, r"\b(?:url|website|web address|web page)\b"),
     (Kind.COLOR, r"\b(?:what|which) colou?rs?\b|\bcolou?rs? (?:is|are|was|were|does|did|do)\b"),
     (
         Kind.TIME,
-        rf"\A(?:and |so |but )?when(?:\s*[?？]|\s+(?:exactly )?{_AUX}\b|'s)|\b(?:since|until|till|by|from) when\b|\bhow (?:soon|late|early)\b"
-        r"|\b(?:what|which)(?: \w+)? (?:year|date|day|days|month|weekday|time|hour|century|decade|season)s?\b|\buntil what\b"
-        r"|\b(?:what|which|when)(?:'s| is| are| was| were)\b.*\b(?:deadline|birthday|anniversary|due date|release date|opening hours|office hours"
+        rf"\A(?:and |so |but )?when(?:\s*[?？]|\s+(?:exactly )?{_AUX}\b|'s)|\b(?:since|until|till|by"
+        rf"|from) when\b|\bhow (?:soon|late|early)\b"
+        r"|\b(?:what|which)(?: \w+)? (?:year|date|day|days|month|weekday|time|hour|century|decade"
+        r"|season)s?\b|\buntil what\b"
+        r"|\b(?:what|which|when)(?:'s| is| are| was| were)\b.*\b(?:deadline|birthday|anniversary|due date"
+        r"|release date|opening hours|office hours"
         r"|date of birth|departure time|start date|closing time|core hours)\b",
     ),
     (
         Kind.PERSON,
-        r"\bwho(?:m|se|'s)?\b|\b(?:what|which) (?:person|people|doctor|manager|colleague|employee|player|author|king|president|scientist|man|woman"
-        r"|teacher|engineer|nurse|artist|director)s?\b|\bwhat(?:'s| is| was) the name of\b.*\b(?:owner|author|director|manager|nurse|doctor|teacher|wife|husband|person)\b",
+        r"\bwho(?:m|se|'s)?\b|\b(?:what|which) (?:person|people|doctor|manager|colleague|employee|player"
+        r"|author|king|president|scientist|man|woman"
+        r"|teacher|engineer|nurse|artist|director)s?\b|\bwhat(?:'s| is| was) the name of\b.*\b(?:owner"
+        r"|author|director|manager|nurse|doctor|teacher|wife|husband|person)\b",
     ),
     (
         Kind.NAME,
-        r"\bwhat(?:'s| is| was| are)? (?:the |my |our |your )?(?:[\w' ]+ )?names?\b|\b(?:what|which) name\b|\bwhat (?:is|was|are|do|does|did)\b.* called\b",
+        r"\bwhat(?:'s| is| was| are)? (?:the |my |our |your )?(?:[\w' ]+ )?names?\b|\b(?:what|which) name\b"
+        r"|\bwhat (?:is|was|are|do|does|did)\b.* called\b",
     ),
     (
         Kind.REASON,
-        r"\bwhy\b|\bwhat (?:is|was|are|were)? ?(?:the )?(?:reason|cause)\b|\bfor what reason\b|\bwhat caused\b|\bhow come\b",
+        r"\bwhy\b|\bwhat (?:is|was|are|were)? ?(?:the )?(?:reason|cause)\b|\bfor what reason\b"
+        r"|\bwhat caused\b|\bhow come\b",
     ),
     (
         Kind.PLACE,
-        r"\bwhere\b|\b(?:what|which)(?: \w+)? (?:city|cities|country|countries|place|town|village|room|address|location|floor|street|state"
-        r"|building|continent|region|province)\b|\bwhat(?:'s| is| was)\b.*\b(?:address|location|birthplace|hometown)\b",
+        r"\bwhere\b|\b(?:what|which)(?: \w+)? (?:city|cities|country|countries|place|town|village|room"
+        r"|address|location|floor|street|state"
+        r"|building|continent|region|province)\b|\bwhat(?:'s| is| was)\b.*\b(?:address|location|birthplace"
+        r"|hometown)\b",
     ),
     (
         Kind.MONEY,
@@ -153,8 +172,10 @@ _EN_KINDS: Final = (
     ),
     (
         Kind.NUMBER,
-        r"\b(?:what|which)(?:'s| is| was| are| were)?\b.*\b(?:temperature|population|percentage|percent|proportion|age|height|weight|distance"
-        r"|speed|port|limit|capacity|maximum|minimum|rate|quantity|total|score|dose|dosage|size|area|elevation|ratio|average|length|width|depth)\b",
+        r"\b(?:what|which)(?:'s| is| was| are| were)?\b.*\b(?:temperature|population|percentage|percent"
+        r"|proportion|age|height|weight|distance"
+        r"|speed|port|limit|capacity|maximum|minimum|rate|quantity|total|score|dose|dosage|size|area"
+        r"|elevation|ratio|average|length|width|depth)\b",
     ),
     (Kind.METHOD, r"\bhow (?:do|does|did|can|could|should|is|are|was|were|to|would|will)\b"),
 )
@@ -164,15 +185,18 @@ _ZH_KINDS: Final = (
     (
         Kind.MONEY,
         r"多少钱|多少[元块费]|几[元块]|价格|售价|什么价"
-        r"|(?:工资|薪水|月薪|年薪|租金|房租|押金|预算|票价|罚款|奖金|费用|费|金额|成本|补贴|津贴)(?:标准)?(?:是|为|有)?(?:多少|几)",
+        r"|(?:工资|薪水|月薪|年薪|租金|房租|押金|预算|票价|罚款|奖金|费用|费|金额|成本|补贴"
+        r"|津贴)(?:标准)?(?:是|为|有)?(?:多少|几)",
     ),
     (
         Kind.DURATION,
-        r"多久|多[长長]时间|多[长長]時間|几个?(?:小时|分钟|天|周|月|年|星期)(?!前|份|[是在])|多少(?:天|小时|分钟|年|个月|周|日)|多[长長]",
+        r"多久|多[长長]时间|多[长長]時間|几个?(?:小时|分钟|天|周|月|年|星期)(?!前|份|[是在])|多少(?:天|小时"
+        r"|分钟|年|个月|周|日)|多[长長]",
     ),
     (
         Kind.TIME,
-        r"什么时候|什麼時候|什么时间|何时|何時|几点|幾點|哪一?[年天月日]|哪一?个月|几月|几号|星期几|周几|时间是|日期|截止|生日|期限|什么年代"
+        r"什么时候|什麼時候|什么时间|何时|何時|几点|幾點|哪一?[年天月日]|哪一?个月|几月|几号|星期几|周几"
+        r"|时间是|日期|截止|生日|期限|什么年代"
         r"|哪一?个?(?:世纪|年代|朝代|时期|季节)|什么时期|何年|何月|何日",
     ),
     (Kind.METHOD, r"怎么(?!样的|会)|怎麼|怎样|怎樣|如何"),
@@ -191,7 +215,8 @@ _ZH_KINDS: Final = (
     (
         Kind.NUMBER,
         rf"多少|几(?:{_UNITS})|多[大高远重快深宽厚]|第几"
-        r"|(?:人口|面积|温度|身高|体重|年龄|高度|长度|海拔|距离|速度|百分比|比例|剂量|端口|上限|下限|容量|数量|总数)(?:是|为|有)",
+        r"|(?:人口|面积|温度|身高|体重|年龄|高度|长度|海拔|距离|速度|百分比|比例|剂量|端口|上限|下限|容量"
+        r"|数量|总数)(?:是|为|有)",
     ),
 )
 _KINDS: Final = {
@@ -203,7 +228,10 @@ _HOW_MANY: Final = re.compile(
     rf"(?=\s+(?:{_AUX}|of|in|on|per|at|to|for|from|make|made|there|the|a|i|we|you)\b|\s*[?？]|\s*\Z)",
     re.IGNORECASE,
 )
-HAN_CATEGORY: Final = re.compile(r"(?:什么样的|什么|哪(?:个|种|家|些|本|款|类|所|门|座|条|支)?)([\u4e00-\u9fff]{1,3}?)(?=[的是在由有要能可会？?，,]|\Z)")
+HAN_CATEGORY: Final = re.compile(
+    r"(?:什么样的|什么|哪(?:个|种|家|些|本|款|类|所|门|座|条"
+    r"|支)?)([\u4e00-\u9fff]{1,3}?)(?=[的是在由有要能可会？?，,]|\Z)"
+)
 _ANY_COUNT: Final = "个種种位次些"
 _HAN_UNIT: Final = re.compile(r"(?:多少|几|第几)\s*(?:个(?=[\u4e00-\u9fff]))?([\u4e00-\u9fff]{1,2})")
 _COUNTED: Final = frozenset({Kind.NUMBER, Kind.DURATION, Kind.MONEY, Kind.TIME})

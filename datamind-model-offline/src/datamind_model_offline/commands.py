@@ -49,42 +49,59 @@ _ZH_POLITE: Final = r"(?:请|麻烦|帮我|你|务必|一定要|给我)*"
 
 COMMAND_FORMS: Final = (
     _form(
-        CommandName.DELETE_SKILL, "`skill_delete`",
+        CommandName.DELETE_SKILL,
+        "`skill_delete`",
         rf"{_POLITE}(?:delete|remove|drop)\s+(?:the\s+)?skill\s+[\"“'`]?(?P<name>[\w-]+)[\"”'`]?[.!]?",
         rf"{_ZH_POLITE}(?:删除|删掉|移除)\s*技能\s*[“\"`]?(?P<name>[\w-]+)[”\"`]?[。！]?",
         ("Delete the skill release-notes.", "删除技能 release-notes"),
     ),
     _form(
-        CommandName.DELETE_DOCUMENT, "`kb_delete`, by file name or by words; a person decides if several fit",
-        rf"{_POLITE}(?:delete|remove|drop)\s+(?:the\s+)?(?:document|file|text|page)s?\s+(?:about\s+|called\s+|named\s+|on\s+)?[\"“'`]?(?P<target>.+?)[\"”'`]?(?:\s+from the knowledge base)?[.!]?",
-        rf"{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于)?(?P<target>.+?)(?:的)?(?:文档|文件|资料)[。！]?|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:文档|文件|资料)\s*[“\"`《]?(?P<target2>.+?)[”\"`》]?[。！]?",
+        CommandName.DELETE_DOCUMENT,
+        "`kb_delete`, by file name or by words; a person decides if several fit",
+        rf"{_POLITE}(?:delete|remove|drop)\s+(?:the\s+)?(?:document|file|text|page)s?\s+(?:about\s+"
+        rf"|called\s+|named\s+|on\s+)?[\"“'`]?(?P<target>.+?)[\"”'`]?(?:\s+from the knowledge base)?[.!]?",
+        rf"{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于)?(?P<target>.+?)(?:的)?(?:文档|文件|资料)[。！]?"
+        rf"|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:文档|文件|资料)\s*[“\"`《]?(?P<target2>.+?)[”\"`》]?[。！]?",
         ("Delete the document old-plan.md.", "删除文档 old-plan.md"),
     ),
     _form(
-        CommandName.FORGET, "`memory_forget` by words; a person decides if several fit",
-        rf"{_POLITE}(?:forget|delete|remove|erase)\s+(?:the memory\s+|everything\s+|what i said\s+|what you know\s+)?(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
-        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了|删除|删掉|移除)\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的记忆|的事)?[。！吧]*",
+        CommandName.FORGET,
+        "`memory_forget` by words; a person decides if several fit",
+        rf"{_POLITE}(?:forget|delete|remove|erase)\s+(?:the memory\s+|everything\s+|what i said\s+"
+        rf"|what you know\s+)?(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
+        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了|删除|删掉|移除)\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的记忆"
+        rf"|的事)?[。！吧]*",
         ("Forget that I like tea.", "忘记我喜欢喝茶"),
     ),
     _form(
-        CommandName.CHANGE, "`memory_save` of a value that replaces the one before; of other words `memory_update`",
+        CommandName.CHANGE,
+        "`memory_save` of a value that replaces the one before; of other words `memory_update`",
         rf"{_POLITE}(?:update|change|set|correct|replace)\s+(?P<what>.+?)\s+(?:to|with|as)\s+(?P<value>.+?)[.!]?",
-        rf"{_ZH_POLITE}(?:把|将)(?P<what>.+?)(?:改成|改为|更新为|更新成|换成|设为|设成)(?P<value>.+?)[。！]?|{_ZH_POLITE}(?:更新|修改|更改)(?P<what2>.+?)(?:为|成|到)(?P<value2>.+?)[。！]?",
+        rf"{_ZH_POLITE}(?:把|将)(?P<what>.+?)(?:改成|改为|更新为|更新成|换成|设为"
+        rf"|设成)(?P<value>.+?)[。！]?|{_ZH_POLITE}(?:更新|修改|更改)(?P<what2>.+?)(?:为|成"
+        rf"|到)(?P<value2>.+?)[。！]?",
         ("Change my locker number to 31.", "把我的车牌号改成A123"),
     ),
     _form(
-        CommandName.REMEMBER, "`memory_save`, one for each sentence",
-        rf"{_POLITE}(?:remember|memori[sz]e|note|take note|make a note|keep in mind|bear in mind|don't forget|do not forget|save to memory|for the record)\b[\s,:]*(?:this|the following)?[\s,:]*(?:that\b|:)?\s*(?P<text>.+)",
+        CommandName.REMEMBER,
+        "`memory_save`, one for each sentence",
+        rf"{_POLITE}(?:remember|memori[sz]e|note|take note|make a note|keep in mind|bear in mind"
+        rf"|don't forget|do not forget|save to memory|for the record)\b[\s,:]*(?:this"
+        rf"|the following)?[\s,:]*(?:that\b|:)?\s*(?P<text>.+)",
         rf"{_ZH_POLITE}(?:记住|记下来?|记一下|牢记|别忘了?|不要忘记?了?|备忘|记录一?下)[，,：:\s]*(?P<text>.+)",
         ("Remember that I like tea.", "记住：我喜欢喝茶"),
     ),
     _form(
-        CommandName.KEEP_TEXT, "`kb_add_text`",
-        rf"{_POLITE}(?:store|save|keep|add|ingest|index)\s+(?:this|the following)(?:\s+\w+){{0,3}}?(?:\s+(?:in|to|into)\s+(?:the|my)\s+(?:knowledge base|kb))?\s*:\s*(?P<text>.+)",
-        rf"{_ZH_POLITE}(?:保存|存储|存入|收录|添加)(?:以下|这段|下面|这些)?(?:文本|内容|资料|文字)?(?:到知识库)?\s*[：:]\s*(?P<text>.+)",
+        CommandName.KEEP_TEXT,
+        "`kb_add_text`",
+        rf"{_POLITE}(?:store|save|keep|add|ingest|index)\s+(?:this"
+        rf"|the following)(?:\s+\w+){{0,3}}?(?:\s+(?:in|to|into)\s+(?:the|my)\s+(?:knowledge base"
+        rf"|kb))?\s*:\s*(?P<text>.+)",
+        rf"{_ZH_POLITE}(?:保存|存储|存入|收录|添加)(?:以下|这段|下面|这些)?(?:文本|内容|资料"
+        rf"|文字)?(?:到知识库)?\s*[：:]\s*(?P<text>.+)",
         ("Store this text: The pump is checked every May.", "保存以下内容：水泵每年五月检查"),
     ),
-)  # fmt: skip
+)
 """Tried from the top; the first whose pattern fits the whole message counts."""
 
 
@@ -99,9 +116,25 @@ def parse_command(text: str, language: str) -> Command | None:
 
 
 _SCOPES: Final = (
-    ("session", re.compile(r"[\s,，;；(（]*(?:\b(?:just |only )?(?:for|in|during) (?:this|the current) (?:session|conversation|chat)\b(?: only)?|(?:仅|只)?(?:在)?(?:本次|这次|当前)(?:会话|对话|聊天)(?:中|里|内|有效)*)[,，:：)）]*\s*", re.IGNORECASE)),
-    ("global", re.compile(r"[\s,，;；(（]*(?:\b(?:everywhere|globally|across all (?:profiles|projects)|(?:for|in) (?:all|every) (?:my )?(?:profiles?|projects?))\b|(?:在|对)?(?:所有|全部|每个)(?:的)?(?:项目|档案|配置|工作区)(?:中|里|都|通用)*|全局(?:地|都)?)[,，:：)）]*\s*", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "session",
+        re.compile(
+            r"[\s,，;；(（]*(?:\b(?:just |only )?(?:for|in|during) (?:this|the current) (?:session|conversation"
+            r"|chat)\b(?: only)?|(?:仅|只)?(?:在)?(?:本次|这次|当前)(?:会话|对话|聊天)(?:中|里|内"
+            r"|有效)*)[,，:：)）]*\s*",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "global",
+        re.compile(
+            r"[\s,，;；(（]*(?:\b(?:everywhere|globally|across all (?:profiles|projects)|(?:for|in) (?:all"
+            r"|every) (?:my )?(?:profiles?|projects?))\b|(?:在|对)?(?:所有|全部|每个)(?:的)?(?:项目|档案|配置"
+            r"|工作区)(?:中|里|都|通用)*|全局(?:地|都)?)[,，:：)）]*\s*",
+            re.IGNORECASE,
+        ),
+    ),
+)
 
 
 def take_scope(text: str) -> tuple[str, str]:
@@ -113,10 +146,34 @@ def take_scope(text: str) -> tuple[str, str]:
 
 
 _KINDS: Final = (
-    ("decision", re.compile(r"\b(?:decided|decision|agreed|chose|chosen|settled on|opted|will go with|going with)\b|决定|选定|敲定|商定|定下|选择了|确定用", re.IGNORECASE)),
-    ("workflow", re.compile(r"\b(?:every (?:time|day|week|month|morning|evening|monday|tuesday|wednesday|thursday|friday)|whenever|(?:always|first) .*\b(?:before|after|then)\b|before (?:each|every)|after (?:each|every)|steps?:|workflow|procedure|process is)\b|每次|每当|每天|每周|每月|每个月|流程|步骤|先.+再|之前先|都要先", re.IGNORECASE)),
-    ("preference", re.compile(r"\b(?:prefer|prefers|preferred|like|likes|love|enjoy|hate|dislike|favou?rite|rather|please (?:always|never)|always (?:answer|use|write|call|reply)|never (?:answer|use|write|call|reply)|i want (?:you|answers|replies)|don't like)\b|喜欢|偏好|讨厌|不喜欢|习惯|希望|最爱|不吃|不喝|请(?:总是|始终|一律|不要|别)", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "decision",
+        re.compile(
+            r"\b(?:decided|decision|agreed|chose|chosen|settled on|opted|will go with|going with)\b|决定|选定|敲定"
+            r"|商定|定下|选择了|确定用",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "workflow",
+        re.compile(
+            r"\b(?:every (?:time|day|week|month|morning|evening|monday|tuesday|wednesday|thursday|friday)|whenever"
+            r"|(?:always|first) .*\b(?:before|after|then)\b|before (?:each|every)|after (?:each|every)|steps?:"
+            r"|workflow|procedure|process is)\b|每次|每当|每天|每周|每月|每个月|流程|步骤|先.+再|之前先|都要先",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "preference",
+        re.compile(
+            r"\b(?:prefer|prefers|preferred|like|likes|love|enjoy|hate|dislike|favou?rite|rather|please (?:always"
+            r"|never)|always (?:answer|use|write|call|reply)|never (?:answer|use|write|call|reply)|i want (?:you"
+            r"|answers|replies)|don't like)\b|喜欢|偏好|讨厌|不喜欢|习惯|希望|最爱|不吃|不喝|请(?:总是|始终|一律"
+            r"|不要|别)",
+            re.IGNORECASE,
+        ),
+    ),
+)
 
 
 def kind_of(text: str) -> str:

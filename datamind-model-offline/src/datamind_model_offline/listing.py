@@ -14,7 +14,9 @@ from datamind_model_offline.replies import joined, say
 
 _SHOWN: Final = 10
 _SKILLS: Final = ("skill", "skills", "技能")
-_DOCUMENTS: Final = ("document", "documents", "file", "files", "text", "texts", "passage", "passages", "chunk", "chunks", "文档", "文件", "资料")  # fmt: skip
+_DOCUMENTS: Final = frozenset(
+    "document documents file files text texts passage passages chunk chunks 文档 文件 资料".split()  # noqa: SIM905
+)
 _SELF: Final = frozenset({"me", "myself", "us", "我", "我们", "我的"})
 
 

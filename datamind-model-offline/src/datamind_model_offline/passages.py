@@ -24,7 +24,9 @@ _POINTS_BACK: Final = re.compile(
 _MARKER: Final = re.compile(r"\[(\d+)\]")
 _ENDS: Final = re.compile(r"[.!?。！？;；:：,，]\Z")
 _QUESTION: Final = re.compile(r"[?？]\Z|怎么办\Z")
-_ASKING_TITLE: Final = re.compile(r"(?:how|what|when|where|who|why|which|can|do|does|is|are|may) |如何|怎么|怎样|什么", re.IGNORECASE)
+_ASKING_TITLE: Final = re.compile(
+    r"(?:how|what|when|where|who|why|which|can|do|does|is|are|may) |如何|怎么|怎样|什么", re.IGNORECASE
+)
 _FRONT: Final = re.compile(r"#{1,6}[ \t]+|>[ \t]?")
 
 

@@ -14,14 +14,17 @@ _FILES: Final = (
     | _GRAPHS
     | frozenset(["md", "txt", "rst", "pdf", "docx", "pptx", "html", "htm", "epub", "eml", "json", "log", "markdown"])
 )
-_ENDINGS: Final = "|".join(sorted(_FILES, key=len, reverse=True))
+_ENDINGS: Final = "|".join(sorted(_FILES, key=lambda ending: (-len(ending), ending)))
 _VERB: Final = re.compile(
-    r"\b(?:ingest|add|import|load|read|index|store|save|upload|take in|process)\b|导入|加入|添加|读取|索引|收录|保存|存入",
+    r"\b(?:ingest|add|import|load|read|index|store|save|upload|take in|process)\b|导入|加入|添加|读取|索引"
+    r"|收录|保存|存入",
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(r"[\"“'`]([^\"”'`\n]+)[\"”'`]")
 _PATH: Final = re.compile(
-    rf"(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\][^\s\"'“”`，。；,;]+|[^\s\"'“”`，。；：,;:/\\]+(?:/[^\s\"'“”`，。；,;]+)*\.(?:{_ENDINGS})\b|[\w.-]+(?:/[\w.-]+)*/(?=\s|\Z|[，。,.])"
+    rf"(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\][^\s\"'“”`，。；,;]+"
+    rf"|[^\s\"'“”`，。；：,;:/\\]+(?:/[^\s\"'“”`，。；,;]+)*\.(?:{_ENDINGS})\b|[\w.-]+(?:/[\w.-]+)*/(?=\s"
+    rf"|\Z|[，。,.])"
 )
 _MOST_WORDS: Final = 40
 

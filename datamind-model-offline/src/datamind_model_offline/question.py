@@ -11,13 +11,12 @@ from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind.capabilities.text.scripts import HAN
 from datamind.capabilities.text.stopwords import stop_words
 from datamind.capabilities.text.tokens import tokenize_for_index
-
 from datamind_model_offline import lexicon
 from datamind_model_offline.answer_types import AnswerType as Kind
 from datamind_model_offline.asking import (
     ASKING_WORDS,
-    HAN_CATEGORY,
     HAN_ASKING,
+    HAN_CATEGORY,
     HAN_LIGHT,
     HAN_SAID_BY_FORM,
     HOW_ADJECTIVE,
@@ -33,7 +32,8 @@ _HAN_RUN: Final = re.compile(f"[{HAN}]+")
 _QUOTED: Final = re.compile(r"[\"“”「『《](.+?)[\"“”」』》]")
 # "Which painkiller is safe?" is answered by a name, seldom by the word itself.
 _CATEGORY: Final = re.compile(
-    r"\b(?:which|what)\s+((?:[\w-]+\s+)?[\w-]+)\s+(?:is|are|was|were|do|does|did|can|could|has|have|had|should|must|may"
+    r"\b(?:which|what)\s+((?:[\w-]+\s+)?[\w-]+)\s+(?:is|are|was|were|do|does|did|can|could|has|have|had"
+    r"|should|must|may"
     r"|will|would|to|of|in)\b|\b(?:which|what)\s+([\w-]+)",
     re.IGNORECASE,
 )
@@ -160,7 +160,9 @@ def _latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
     quoted = [match.span(1) for match in _QUOTED.finditer(text)]
     adjectives = {match.end() for match in HOW_ADJECTIVE.finditer(text)}
     categories = {
-        found.start() for asked in _CATEGORY.finditer(text) for found in _WORD.finditer(text, *asked.span(asked.lastindex or 0))
+        found.start()
+        for asked in _CATEGORY.finditer(text)
+        for found in _WORD.finditer(text, *asked.span(asked.lastindex or 0))
     }
     verbs = {match.start(match.lastindex or 0) for match in VERB_SLOT.finditer(text)}
     latin = _HAN_RUN.sub(lambda run: " " * len(run[0]), text)
@@ -172,7 +174,13 @@ def _latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
             continue
         is_number = any(char.isdigit() for char in word)
         is_owner = _POSSESSIVE.search(match[0]) is not None
-        is_name = is_number or is_quoted or is_owner or (word[0].isupper() and number > 0) or (word.isupper() and len(word) > 1)
+        is_name = (
+            is_number
+            or is_quoted
+            or is_owner
+            or (word[0].isupper() and number > 0)
+            or (word.isupper() and len(word) > 1)
+        )
         says_little = folded in ASKING_WORDS or match.end() in adjectives
         weight = _latin_weight(folded, is_name, says_little and not is_name, match.start() in categories)
         if match.start() in verbs:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from datamind_model_offline import listing, timeline
+from datamind_model_offline.asked_facts import asked_fact
 from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.extract import SURE, Answer, Quote, choose, leading_sentences
 from datamind_model_offline.grammar import FormName, Parsed, parse_question
@@ -15,7 +16,6 @@ from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.question import Question, analyse, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
-from datamind_model_offline.statements import asked_fact
 from datamind_model_offline.utilities import utility_call
 
 MAX_ROUNDS: Final = 6
@@ -26,7 +26,8 @@ _PASSAGES: Final = 8
 _WIDE_SHARE: Final = 0.5
 _SEARCHES: Final = {"memory_recall": "memory", "kb_search": "kb", "skill_search": "skills"}
 _FOLLOWS: Final = re.compile(
-    r"(?:and|what about|how about|or|also|then)\b|.*\b(?:it|its|they|them|their|he|him|his|she|her|there|that|those|this)\b"
+    r"(?:and|what about|how about|or|also|then)\b"
+    r"|.*\b(?:it|its|they|them|their|he|him|his|she|her|there|that|those|this)\b"
     r"|那|还有|另外|那么|.*(?:呢[?？]?\Z|[他她它]|那里|那边|这个|那个)",
     re.IGNORECASE,
 )

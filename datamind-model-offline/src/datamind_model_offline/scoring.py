@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from datamind.capabilities.text.offsets import normalize_nfkc
@@ -35,10 +36,11 @@ TRUST: Final[Mapping[str, float]] = {
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
 FEATURES: Final = (
-    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near", "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
+    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near",
+    "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
 )  # fmt: skip
-"""Coverage: share of the question's words, by rarity, that stand in the unit itself, by a related word, in its headings,
-in the unit before, elsewhere in the result, or nowhere."""
+"""The first six say where the question's words stand, by rarity: in the unit itself, by a related word, in its
+headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
 _SAYS: Final = 0.4
@@ -71,12 +73,12 @@ class TextIndex:
 
 @lru_cache(maxsize=1024)
 def _comparatives(word: str) -> frozenset[str]:
-    """"older" and "oldest" of "old"; stemming leaves them apart."""
+    """ "older" and "oldest" of "old"; stemming leaves them apart."""
     return frozenset(word + ending for ending in ("er", "est", "r", "st")) if word.isascii() else frozenset()
 
 
 def _is_part(token: str, word: str) -> bool:
-    """"hive" of "beehive", "tech" of "technically"."""
+    """ "hive" of "beehive", "tech" of "technically"."""
     return len(token) > 3 and (word.startswith(token) or word.rstrip("s").endswith(token.rstrip("s")))
 
 
@@ -274,8 +276,8 @@ class Scorer:
     def _phrase(self, index: TextIndex) -> float:
         """Share of the question's neighbouring tokens that are neighbours in the unit too."""
         tokens = [token for term in self._question.terms for token in sorted(term.exact)]
-        pairs = set(zip(tokens, tokens[1:], strict=False))
-        met = sum(pair in pairs for pair in zip(index.order, index.order[1:], strict=False))
+        pairs = set(pairwise(tokens))
+        met = sum(pair in pairs for pair in pairwise(index.order))
         return min(met / max(len(pairs), 1), 1.0)
 
 

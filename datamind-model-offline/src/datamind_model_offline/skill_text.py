@@ -10,7 +10,8 @@ from datamind_model_offline.planning import PlannedCall
 _FRONT: Final = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*\r?\n?(.*)\Z", re.DOTALL)
 _FIELD: Final = re.compile(r"^(name|description|keywords)[ \t]*[:：][ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _LABELLED: Final = re.compile(
-    r"\A\s*(?:skill|技能)[ \t]*[:：][ \t]*(?P<name>[^\n]+)\n+\s*(?:(?:description|描述|说明)[ \t]*[:：][ \t]*(?P<description>[^\n]+)\n+)?(?P<body>.+)\Z",
+    r"\A\s*(?:skill|技能)[ \t]*[:：][ \t]*(?P<name>[^\n]+)\n+\s*(?:(?:description|描述"
+    r"|说明)[ \t]*[:：][ \t]*(?P<description>[^\n]+)\n+)?(?P<body>.+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
 

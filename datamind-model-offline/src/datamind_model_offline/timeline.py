@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from datamind_model_offline.asked_facts import asked_fact
 from datamind_model_offline.passages import Found
-from datamind_model_offline.statements import asked_fact, parse_statement
+from datamind_model_offline.statements import parse_statement
 
 _HELD: Final = re.compile(r"\b(since|until) (\d{4}-\d{2}-\d{2})")
 
