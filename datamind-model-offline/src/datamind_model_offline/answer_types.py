@@ -115,6 +115,7 @@ _FORMS: Final = {
             rf"|annually|o'clock)\b"
         rf"|\b(?:{_WORD_NUMBER}|\d+|next|last|every|each|this|per|a|an|following|previous|early|late"
             rf"|mid)[\s-]+(?:\w+[\s-]+)?{_PERIOD}\b"
+        r"|\b(?:at|from|until|till|by|between|before|after)\s+\d{1,2}\b(?!\s*(?:%|percent|euros?|pounds?|dollars?|kg|km|°))"
         r"|\b(?:before|after|once|as soon as|when|until|while|during|immediately|at once|at the end"
             r"|at the beginning)\b"
         rf"|\d[\d,]*\s*(?:years?\s+ago|bce?|ad|ce)\b|\d+\s*{_HAN_PERIOD}|[12]\d{{3}}"

@@ -141,7 +141,8 @@ def take_scope(text: str) -> tuple[str, str]:
     """The scope that words such as "for this session" name, and the text without them; ``profile`` by default."""
     for scope, pattern in _SCOPES:
         if pattern.search(text):
-            return scope, pattern.sub(" ", text, count=1).strip()
+            rest = pattern.sub(" ", text, count=1).strip()
+            return scope, re.sub(r"\s+(?=[.!?。！？,，])", "", rest)
     return "profile", text
 
 

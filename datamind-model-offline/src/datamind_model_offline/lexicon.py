@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
+from typing import Final
 
 from datamind.capabilities.text.tokens import tokenize_for_index
 
+# Stemming leaves the beginning of a word alone, so that only a few words need to be stemmed for a look-up.
+_KEY_CHARS: Final = 3
 
-def _groups(name: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Each line as the words that ask, and all words that may stand for them."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            asking, _, answering = line.partition(">")
-            yield asking.split(), [*asking.split(), *answering.split()]
-
-
-def _related(name: str, form: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
-    table: dict[str, dict[str, None]] = {}
-    for asking, words in _groups(name):
-        for word in asking:
-            key = form(word)
-            others = {other: None for other in words if form(other) != key}
-            table.setdefault(key, {}).update(others)
-    return {key: tuple(others) for key, others in table.items()}
+Line = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def token_of(word: str) -> str:
@@ -33,13 +20,39 @@ def token_of(word: str) -> str:
     return tokenize_for_index(word)[0]
 
 
-@lru_cache(maxsize=1)
-def english() -> dict[str, tuple[str, ...]]:
-    """Search token of a word to the words that may stand for it."""
-    return _related("lexicon_en.txt", token_of)
+@lru_cache(maxsize=4096)
+def english(token: str) -> tuple[str, ...]:
+    """The words that may stand for the English word with this search token."""
+    found: dict[str, None] = {}
+    for word, line in _english_index().get(token[:_KEY_CHARS], ()):
+        if token_of(word) == token:
+            found |= dict.fromkeys(other for other in line[1] if other != word)
+    return tuple(found)
 
 
 @lru_cache(maxsize=1)
 def chinese() -> dict[str, tuple[str, ...]]:
     """Chinese word to the words that may stand for it."""
-    return _related("lexicon_zh.txt", str)
+    table: dict[str, dict[str, None]] = {}
+    for asking, words in _lines("lexicon_zh.txt"):
+        for word in asking:
+            table.setdefault(word, {}).update(dict.fromkeys(other for other in words if other != word))
+    return {word: tuple(others) for word, others in table.items()}
+
+
+@lru_cache(maxsize=1)
+def _english_index() -> dict[str, list[tuple[str, Line]]]:
+    index: dict[str, list[tuple[str, Line]]] = {}
+    for line in _lines("lexicon_en.txt"):
+        for word in line[0]:
+            index.setdefault(word.replace("-", "")[:_KEY_CHARS], []).append((word, line))
+    return index
+
+
+def _lines(name: str) -> Iterator[Line]:
+    """Each line as the words that ask, and all words that may stand for them."""
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            asking, _, answering = line.partition(">")
+            yield tuple(asking.split()), (*asking.split(), *answering.split())

@@ -185,7 +185,7 @@ def _latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
         weight = _latin_weight(folded, is_name, says_little and not is_name, match.start() in categories)
         if match.start() in verbs:
             weight = min(weight, _LOOSE)
-        others = lexicon.english().get(tokens[0], ())
+        others = lexicon.english(tokens[0])
         yield Term(
             text=word,
             exact=frozenset(tokens[:1]),

@@ -9,6 +9,7 @@ from typing import Final
 
 from datamind_model_offline import listing, timeline
 from datamind_model_offline.asked_facts import asked_fact
+from datamind_model_offline.commands import CommandName, parse_command
 from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.extract import SURE, Answer, Quote, choose, leading_sentences
 from datamind_model_offline.grammar import FormName, Parsed, parse_question
@@ -31,6 +32,7 @@ _FOLLOWS: Final = re.compile(
     r"|那|还有|另外|那么|.*(?:呢[?？]?\Z|[他她它]|那里|那边|这个|那个)",
     re.IGNORECASE,
 )
+_WHICH_SKILL: Final = re.compile(r"\b(?:which|what) skills?\b|哪[个些]技能|什么技能", re.IGNORECASE)
 _FEW_WORDS: Final = 3.2
 
 
@@ -48,6 +50,9 @@ class Reading:
         """Everything that can be cited, each piece once, where it ranked best."""
         best: dict[int, Found] = {}
         for step in self.conversation.steps:
+            # What a skill is for does not say how: its body does.
+            if step.name == "skill_search" and not _WHICH_SKILL.search(self.question.text):
+                continue
             wide = step.name == "kb_search" and step.arguments.get("query") == self.question.wide
             for item in step.found:
                 if wide:
@@ -61,6 +66,9 @@ def plan_reading(conversation: Conversation) -> Plan:
     reading = _read(conversation)
     if not conversation.text:
         return Plan(text=say(reading.language, "no_question"))
+    command = parse_command(conversation.text, reading.question.language)
+    if command is not None and command.name in (CommandName.REMEMBER, CommandName.FORGET):
+        return Plan(text=say(reading.language, "read_only"))
     for stage in _stages(reading):
         calls = tuple(call for call in map_known(conversation, stage(reading)) if not _was_made(conversation, call))
         if not calls:

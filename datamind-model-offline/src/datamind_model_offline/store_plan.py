@@ -67,7 +67,7 @@ def _route(text: str, language: str) -> tuple[list[PlannedCall], str]:
         return [PlannedCall("graph_upsert_triples", {"triples": triples})], "text"
     paths = path_calls(text)
     if paths:
-        return paths, "path"
+        return paths, "table" if all(call.name.startswith("db_") for call in paths) else "path"
     if _QUESTION.fullmatch(text.strip()):
         return [], "question"
     saves = _stated(text)
@@ -100,8 +100,15 @@ def _commanded(command: Command) -> tuple[list[PlannedCall], str]:
         case CommandName.CHANGE:
             return [_changed(parts["what"], parts["value"])], "text"
         case _:
-            scope, text = take_scope(parts["text"])
-            return [_saved(sentence, scope) for sentence in _sentences(text)], "text"
+            return _remembered(parts["text"]), "text"
+
+
+def _remembered(text: str) -> list[PlannedCall]:
+    """One save for each sentence. A scope named in front counts for all, elsewhere for its sentence."""
+    first, rest = take_scope(text)
+    if first != "profile" and text.endswith(rest.removeprefix("that ").strip()):
+        return [_saved(sentence.removeprefix("that "), first) for sentence in _sentences(rest)]
+    return [_saved(sentence, scope) for scope, sentence in map(take_scope, _sentences(text))]
 
 
 def _changed(what: str, value: str) -> PlannedCall:
@@ -118,11 +125,10 @@ def _stated(text: str) -> list[PlannedCall]:
     """Saves for a short message of which every sentence is one the grammar knows."""
     if len(text) > _SHORT:
         return []
-    scope, rest = take_scope(text)
-    sentences = _sentences(rest)
-    if not sentences or any(parse_statement(sentence) is None for sentence in sentences):
+    scoped = [take_scope(sentence) for sentence in _sentences(text)]
+    if not scoped or any(parse_statement(sentence) is None for _, sentence in scoped):
         return []
-    return [_saved(sentence, scope) for sentence in sentences]
+    return [_saved(sentence, scope) for scope, sentence in scoped]
 
 
 def _sentences(text: str) -> list[str]:
