@@ -163,3 +163,11 @@ async def test_bare_settings_leave_the_kb_off_and_say_so(tmp_path: Path) -> None
         path.write_text("x", encoding="utf-8")
         with pytest.raises(DataMindError, match="kb_add_path"):
             await system.ingest(path)
+
+
+async def test_a69_the_configured_top_k_is_how_many_passages_come_back(tmp_path: Path) -> None:
+    async with open_system(tmp_path, retrieval={"top_k": 2}) as system:
+        for number in range(4):
+            await write(system, "kb_add_text", text=f"Larch tree number {number}.")
+        assert len(contents(await read(system, "kb_search", query="larch"))) == 2
+        assert len(contents(await read(system, "kb_search", query="larch", top_k=3))) == 3

@@ -151,3 +151,28 @@ async def test_what_no_longer_holds_can_be_forgotten_too(tmp_path: Path, memory:
         gone = await write(system, "memory_forget", memory_ids=list(old.receipts[0].result.ids))
         assert gone.receipts[0].result.operation == "forgotten"
         assert contents(await read(system, "memory_history", subject="user")) == ["I moved to Bergen."]
+
+
+async def test_forgetting_a_subject_takes_all_of_it(tmp_path: Path, memory: dict[str, Any]) -> None:
+    asked: list[int] = []
+
+    class Approver:
+        async def decide(self, request: Any) -> bool:
+            asked.append(len(request.candidates))
+            return True
+
+    async with open_system(tmp_path, approver=Approver(), **memory) as system:
+        for number in range(30):
+            await write(system, "memory_save", text=f"Drawer {number} is oak.", subject="drawers")
+        gone = await write(system, "memory_forget", subject="drawers")
+        assert asked == [30]
+        assert gone.receipts[0].result.items_written == 30
+        assert contents(await read(system, "memory_recall", query="oak")) == []
+
+
+async def test_an_update_that_fits_several_memories_changes_none(tmp_path: Path, memory: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **memory) as system:
+        await write(system, "memory_save", text="The garage opens at seven.")
+        await write(system, "memory_save", text="The garage closes at nine.")
+        refused = await write(system, "memory_update", query="garage", text="The garage is gone.")
+        assert (refused.code, refused.receipts) == ("input_invalid.ambiguous", ())

@@ -150,7 +150,10 @@ def _make_sides(
     )
     cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
     kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
-    kb_reads = KBReads(kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER))
+    reranker = (lambda: hub.open(ProviderKind.KB_RERANKER)) if settings.retrieval.rerank else None
+    kb_reads = KBReads(
+        kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k
+    )
     max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
     kb_writes = KBWrites(kb, control.sources, _loader_of, int(max_bytes))
 

@@ -23,6 +23,7 @@ from datamind.core.protocols.kb import (
     KBCounts,
     KBFilter,
     KBQuery,
+    Reranker,
     Retriever,
     VectorReader,
     VectorStore,
@@ -80,17 +81,32 @@ class KBStores:
 
 
 class KBReads:
-    """What the reading side may do. Holds read views only."""
+    """What the reading side may do. Holds read views only.
 
-    def __init__(self, stores: KBStores, sources: SourceLog, retriever: Callable[[], Awaitable[Retriever]]) -> None:
+    Attributes:
+        default_limit: Passages of a search that does not say how many.
+    """
+
+    def __init__(
+        self,
+        stores: KBStores,
+        sources: SourceLog,
+        retriever: Callable[[], Awaitable[Retriever]],
+        reranker: Callable[[], Awaitable[Reranker]] | None,
+        default_limit: int,
+    ) -> None:
         self._stores = stores
         self._sources = sources
         self._retriever = retriever
+        self._reranker = reranker
+        self.default_limit = default_limit
 
     async def search(self, text: str, where: KBFilter, *, limit: int) -> tuple[Evidence, ...]:
         """Passages for a question, best first."""
         query = KBQuery(text=text, tokens=tuple(tokenize(text)), limit=limit, where=where)
         hits = await (await self._retriever()).retrieve(query, await self._reader())
+        if self._reranker is not None:
+            hits = await (await self._reranker()).rerank(text, hits)
         return tuple(_passage(hit) for hit in hits)
 
     async def read(self, name: str, *, offset: int, max_chars: int) -> tuple[Evidence, int]:

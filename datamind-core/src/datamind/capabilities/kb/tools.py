@@ -44,7 +44,7 @@ class SearchArguments(_Arguments):
     """What to look for."""
 
     query: str = Field(min_length=1, max_length=2_000, description="A question or words.")
-    top_k: int = Field(5, ge=1, le=50, description="Most passages to return.")
+    top_k: int | None = Field(None, ge=1, le=50, description="Most passages to return; left out: as configured.")
     filters: Filters = Field(default_factory=Filters, description="Which documents may answer.")
 
 
@@ -105,7 +105,8 @@ async def _search(args: SearchArguments, ctx: ToolContext) -> ToolOutput:
         sources=(args.filters.source,) if args.filters.source else (),
         metadata=args.filters.metadata,
     )
-    found = await _kb(ctx).search(args.query, where, limit=args.top_k)
+    kb = _kb(ctx)
+    found = await kb.search(args.query, where, limit=args.top_k or kb.default_limit)
     return ToolOutput({"found": len(found)}, found)
 
 

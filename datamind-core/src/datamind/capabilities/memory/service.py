@@ -30,6 +30,7 @@ from datamind.core.types import SHARED_PROFILE, DataSurface, Origin, content_has
 
 ALL_SCOPES = (MemoryScope.SESSION, MemoryScope.PROFILE, MemoryScope.GLOBAL)
 _CANDIDATES = 20
+_MOST = 10_000
 _ENOUGH = 0.5
 
 
@@ -89,7 +90,7 @@ class MemoryReads:
         """The memories that a filter names."""
         items: list[MemoryItem] = []
         for reader, part in await self._readers(where):
-            items += await reader.find(part, limit=_CANDIDATES)
+            items += await reader.find(part, limit=_MOST)
         return Candidates(tuple(item.memory_id for item in items), tuple(_label(item) for item in items))
 
     async def _matching(self, tokens: tuple[str, ...], where: MemoryFilter) -> list[MemoryItem]:

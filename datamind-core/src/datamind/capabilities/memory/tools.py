@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.memory.service import ALL_SCOPES, MemoryReads, make_draft, origin_of, visible
 from datamind.capabilities.sides import WriteSide
 from datamind.core.context import ToolContext
-from datamind.core.errors import ArgumentsInvalid
+from datamind.core.errors import ArgumentsInvalid, InputInvalid
 from datamind.core.hooks import Candidates
 from datamind.core.protocols.memory import MemoryFilter, MemoryItem, MemoryKind, MemoryScope, SaveOutcome
 from datamind.core.receipts import SurfaceWriteResult
@@ -88,7 +88,7 @@ class UpdateArguments(FactArguments):
 class ForgetArguments(_Arguments):
     """Which memories to forget."""
 
-    memory_ids: list[str] = Field(default_factory=list, max_length=1000, description="Ids; or give `query`.")
+    memory_ids: list[str] = Field(default_factory=list, max_length=10_000, description="Ids; or give `query`.")
     query: str = Field("", max_length=_QUERY_CHARS, description="Words that name the memory.")
     subject: str = Field("", max_length=200, description="Every memory of this subject …")
     attribute: str = Field("", max_length=200, description="… and this attribute.")
@@ -242,7 +242,13 @@ async def _find_one(args: UpdateArguments, ctx: ToolContext) -> Candidates:
     if args.memory_id:
         return await _reads(ctx).named(visible(ctx.request.session, memory_ids=(args.memory_id,)))
     _need(args.query, "memory_id or query")
-    return await _reads(ctx).candidates(args.query, visible(ctx.request.session))
+    found = await _reads(ctx).candidates(args.query, visible(ctx.request.session))
+    if len(found.ids) > 1:
+        # One text cannot replace several memories, and a yes would not say which.
+        raise InputInvalid(
+            f"{len(found.ids)} memories match", code="input_invalid.ambiguous", hint="Use words that fit only one."
+        )
+    return found
 
 
 async def _find_some(args: ForgetArguments, ctx: ToolContext) -> Candidates:
