@@ -268,7 +268,7 @@ async def write(
     case: str, folder: str, action: str = "", at: int = 0, log: str = "", states: bool = False
 ) -> dict[str, Any]:
     """The write of a case; every receipt is told at once, as an application would show it."""
-    _arm(action, at, log)
+    arm(action, at, log)
     system = await open_in(folder)
     seen = [on_disk(folder)] if states else []
 
@@ -287,7 +287,7 @@ async def write(
 
 async def recover(folder: str, action: str = "", at: int = 0, log: str = "") -> None:
     """The next start after a crash."""
-    _arm(action, at, log)
+    arm(action, at, log)
     await (await open_in(folder)).aclose()
 
 
@@ -307,7 +307,8 @@ def _seen(folder: str) -> dict[str, Any]:
     return {"disk": on_disk(folder), "ledger": ledger_of(folder)}
 
 
-def _arm(action: str, at: int, log: str) -> None:
+def arm(action: str, at: int, log: str) -> None:
+    """Let something happen at a moment of this process; at none when no action is given."""
     if not action:
         return
     points = Failpoints(action, at, Path(log) if log else None)  # type: ignore[arg-type]

@@ -10,12 +10,14 @@ from typing import Any
 
 import anyio
 
+from datamind.agent import DataMind
 from datamind.capabilities.control import schema
 from datamind.capabilities.control.control import open_control
 from datamind.capabilities.control.database import ControlDB
 from datamind.capabilities.memory import service, tools
 from datamind.core.errors import DataMindError
 from datamind.core.types import Role
+from tests.support.kill_jobs import CASES, KEY, arm
 from tests.support.ledger_jobs import open_in, request, say, spell
 from tests.support.path_jobs import become_nobody
 
@@ -130,27 +132,37 @@ async def open_and_write(folder: str, as_nobody: bool = False) -> dict[str, Any]
     return told
 
 
-async def write_with_little_room(folder: str, tool: str, arguments: dict[str, Any], max_file_bytes: int) -> Any:
-    """A write in a process whose files cannot grow beyond a size; 0 for any size."""
+async def write_with_little_room(case: str, folder: str, max_file_bytes: int = 0, full_at: int = 0) -> dict[str, Any]:
+    """The write of a case in a process whose files cannot grow beyond a size, or whose disk is full at a moment.
+
+    Also what its own readers see before and after.
+    """
     if max_file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+    arm("full" if full_at else "", full_at, "")
     try:
         system = await open_in(folder)
     except DataMindError as error:
-        return {"opened": False, "code": error.code, "message": str(error), "receipts": []}
-    try:
-        outcome = await system.call(tool, arguments, role=Role.STORE, ctx=request(system, "the-key"))
-    finally:
-        await system.aclose()
-    return {"opened": True, **spell(outcome)}
+        return {"is_error": True, "code": error.code, "message": str(error), "receipts": [], "seen": [[], []]}
+    before = await _readable(system)
+    ctx = request(system, KEY)
+    outcome = await system.call(CASES[case].tool, CASES[case].arguments, role=Role.STORE, ctx=ctx)
+    after = await _readable(system)
+    await system.aclose()
+    return {**spell(outcome), "seen": [before, after]}
 
 
-def fill(folder: str, leave: int) -> int:
-    """Fill a small file system up to a number of free bytes; returns how many are free."""
-    ballast = Path(folder) / "ballast"
+async def _readable(system: DataMind) -> list[str]:
+    found = []
+    for tool, arguments in (("kb_search", {"query": "tide water bees cranes"}), ("memory_list", {})):
+        outcome = await system.call(tool, arguments, role=Role.RETRIEVE)
+        found += sorted(item.content for item in outcome.evidence)
+    skill = await system.call("skill_get", {"name": "close-the-shop"}, role=Role.RETRIEVE)
+    return found + [item.content for item in skill.evidence]
+
+
+def fill(folder: str, leave_bytes: int) -> None:
+    """Fill a small file system but for some bytes."""
     state = os.statvfs(folder)
-    free = state.f_bavail * state.f_frsize
-    with ballast.open("ab") as file:
-        os.posix_fallocate(file.fileno(), 0, max(1, free - leave))
-    state = os.statvfs(folder)
-    return state.f_bavail * state.f_frsize
+    with (Path(folder) / "ballast").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, state.f_bavail * state.f_frsize - leave_bytes))

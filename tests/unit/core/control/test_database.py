@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -244,6 +245,16 @@ def test_a_writer_that_waits_too_long_is_told_so(path: Path, monkeypatch: pytest
     with pytest.raises(StoreError, match="locked") as caught:
         one.write_now(hold)
     assert (caught.value.code, caught.value.retryable) == ("store_error.busy", True)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_there_is_one_message_whatever_says_that_there_is_no_room(path: Path, number: int) -> None:
+    def full(_: sqlite3.Connection) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(StoreError, match="Free some space") as caught:
+        made(path).write_now(full)
+    assert (caught.value.code, caught.value.retryable) == ("store_error.disk_full", True)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere; a child of another user covers it")

@@ -159,6 +159,24 @@ async def test_a76_an_exception_nobody_foresaw_is_a_failed_receipt_that_quotes_n
     assert (states(shelf), count(shelf, "receipts")) == (["failed"], 1)
 
 
+@pytest.mark.parametrize("event", ["sync", "read back"])
+async def test_b2_a_write_that_was_applied_and_not_confirmed_is_neither_stored_nor_failed(
+    shelf: Shelf, event: str
+) -> None:
+    shelf.fails[event] = StoreError("no space left", code="store_error.disk_full")
+    with pytest.raises(StoreError, match="could not be confirmed") as caught:
+        await shelf.write("high water", key="key-1")
+    assert (caught.value.code, caught.value.retryable) == ("store_error.disk_full", True)
+    assert "\n" not in str(caught.value)
+    assert (states(shelf), count(shelf, "receipts")) == (["applied"], 0)
+    shelf.fails.clear()
+    receipt = await shelf.write("high water", key="key-1")
+    assert receipt.status == "stored"
+    assert receipt.receipt_id in str(caught.value)
+    assert shelf.events.count("put") == 1
+    assert (states(shelf), count(shelf, "receipts")) == (["committed"], 1)
+
+
 async def test_a_handler_that_returns_something_else_is_a_failed_receipt(shelf: Shelf) -> None:
     async def put(args: Any, ctx: ToolContext) -> Any:
         return {"status": "stored"}

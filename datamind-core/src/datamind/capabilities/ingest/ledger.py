@@ -91,27 +91,30 @@ class IngestLedger:
         try:
             if recovering:
                 intent = await control.intents.with_content(intent)
-            result, seen = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
+            result = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
         except Exception as error:
             if recovering and _may_pass(error):
                 raise
+            return await control.intents.finish(intent, _failed(spec, error), "")
+        if result.status in ("failed", "denied"):
+            return await control.intents.finish(intent, result, "")
+        try:
+            await self.sync(spec.surface, control.profile)
+            result, seen = await self._read_back(spec, result, replace(ctx, unit=intent.unit))
+        except Exception as error:
+            if _may_pass(error):
+                raise _unconfirmed(spec, intent, error) from error
             result, seen = _failed(spec, error), ""
         return await control.intents.finish(intent, result, seen)
 
-    async def _apply(
-        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control
-    ) -> tuple[SurfaceWriteResult, str]:
-        result: object = intent.result
-        if result is None:
-            result = await spec.handler(spec.unit_arguments(intent.args), ctx)
+    async def _apply(self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control) -> SurfaceWriteResult:
+        if intent.result is not None:
+            return intent.result
+        result = await spec.handler(spec.unit_arguments(intent.args), ctx)
         if not isinstance(result, SurfaceWriteResult):
             raise ToolFailed(f"{spec.name} returned no write result")
-        if intent.result is None:
-            await control.intents.applied(intent, result)
-        if result.status in ("failed", "denied"):
-            return result, ""
-        await self.sync(spec.surface, control.profile)
-        return await self._read_back(spec, result, ctx)
+        await control.intents.applied(intent, result)
+        return result
 
     async def _read_back(
         self, spec: ToolSpec, result: SurfaceWriteResult, ctx: ToolContext
@@ -161,6 +164,16 @@ class IngestLedger:
 def _may_pass(error: Exception) -> bool:
     unopened = isinstance(error, SurfaceUnavailable | ConfigError)
     return unopened or (isinstance(error, StoreError) and error.retryable)
+
+
+def _unconfirmed(spec: ToolSpec, intent: Intent, error: Exception) -> StoreError:
+    # Neither stored nor failed: the store has it, and nobody knows whether it would survive a power loss.
+    receipt_id = intent.unit.receipt_id
+    return StoreError(
+        f"{spec.name} was applied but could not be confirmed ({error}).",
+        code=error.code if isinstance(error, StoreError) else None,
+        hint=f"Its receipt {receipt_id} comes at the next start, or when the call is repeated with its key.",
+    )
 
 
 def _failed(spec: ToolSpec, error: Exception) -> SurfaceWriteResult:
