@@ -7,9 +7,10 @@ import re
 import sys
 from importlib.metadata import packages_distributions
 
-import datamind
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import datamind
 
 REQUIRED_SECTIONS = ("Install", "Limits")
 REQUIRED_SECTIONS_OF_PLUGINS = ("Install", "Settings", "Options", "Limits")

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import tomllib
 
-import datamind
 import pytest
 from packaging.requirements import Requirement
+
+import datamind
 
 DEMO_COMMAND = "python -m pip install nox && python -m nox -s demo"
 TESTS_COMMAND = "python -m pip install nox && python -m nox -s tests"

@@ -6,11 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from datamind.config import Profile, Settings, describe_settings
 from datamind.config.toml import format_toml
 from datamind.core.errors import ConfigError
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 KEYS = [row.key for row in describe_settings()]
 PLAIN_TEXT_KEYS = [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded
 from datamind_skills.calculator import calculate
 from datamind_skills.exact import MAX_DIGITS, read_decimal, write_number
-from hypothesis import given
-from hypothesis import strategies as st
 
 Tree = tuple[str, Fraction | None]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
-from datamind.core.errors import DataMindError
-from datamind_skills.skill_format import SkillHeader, clean_keywords, read_skill, write_skill
 from hypothesis import given
 from hypothesis import strategies as st
+
+from datamind.core.errors import DataMindError
+from datamind_skills.skill_format import SkillHeader, clean_keywords, read_skill, write_skill
 
 _DEVICES = {"con", "nul", "aux", "prn"}
 _NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True).filter(lambda name: name not in _DEVICES)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from datamind.core.errors import InputInvalid, LimitExceeded
-from datamind_skills.units import convert_units
 from hypothesis import given
 from hypothesis import strategies as st
+
+from datamind.core.errors import InputInvalid, LimitExceeded
+from datamind_skills.units import convert_units
 
 _ALIKE = st.sampled_from(
     [("km", "mile"), ("kg", "lb"), ("m/s", "knot"), ("acre", "亩"), ("J", "cal"), ("L", "gallon"), ("degC", "degF"),

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Final
 
 from datamind.core.errors import InputInvalid, LimitExceeded
-
 from datamind_skills.calculator_functions import CONSTANTS, FUNCTIONS, power
 from datamind_skills.calculator_reader import MAX_DEPTH, read_expression
 from datamind_skills.exact import Number, bounded, shown, write_number

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Final
 
 from datamind.core.errors import InputInvalid
-
 from datamind_skills.exact import MAX_BITS, MAX_DIGITS, Number, bounded, too_large
 
 CONSTANTS: Final[dict[str, Number]] = {"pi": math.pi, "e": math.e, "tau": math.tau}

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
 from datamind.core.errors import InputInvalid, LimitExceeded
-
 from datamind_skills.calculator_functions import FUNCTIONS
 from datamind_skills.exact import read_decimal, shown
 

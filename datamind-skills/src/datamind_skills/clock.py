@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from zoneinfo import ZoneInfo
 
 from datamind.core.errors import InputInvalid
-
 from datamind_skills.exact import shown
 from datamind_skills.zones import AMBIGUOUS, CITIES, zone_names
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from datamind.plugins.options import ProviderOptions
 from pydantic import Field
+
+from datamind.plugins.options import ProviderOptions
 
 
 class SkillSourceOptions(ProviderOptions):

@@ -14,7 +14,6 @@ from typing import Final
 from datamind.capabilities.ingest.files import Located, printable, read_file, walk
 from datamind.core.errors import DataMindError, LimitExceeded
 from datamind.core.types import content_hash
-
 from datamind_skills.skill_format import SkillHeader, read_skill
 
 FILE_NAME: Final = "SKILL.md"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from datamind.core.errors import InputInvalid, SourceUnreadable
 from datamind.core.types import is_profile_name
-
 from datamind_skills.exact import shown
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
-
 from datamind_skills.skill_files import SkillFile
 
 if TYPE_CHECKING:

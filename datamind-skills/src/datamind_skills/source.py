@@ -21,7 +21,6 @@ from datamind.core.errors import (
 )
 from datamind.core.protocols.skills import Skill, SkillDraft, SkillHit, SkillProblem, SkillReader
 from datamind.core.types import content_hash
-
 from datamind_skills.skill_files import (
     MAX_FILE_BYTES,
     SkillFile,
@@ -44,7 +43,6 @@ from datamind_skills.skill_writer import remove_skill_file, write_skill_file
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
-
     from datamind_skills.options import SkillSourceOptions
 
 FOLDER: Final = "skills"

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from datamind.core.context import ToolContext
 from datamind.core.evidence import Evidence, ToolLocator
 from datamind.core.source import SourceRef
 from datamind.core.tools import ToolOutput, ToolSpec
 from datamind.core.types import DataSurface, ToolEffect
-from pydantic import BaseModel, ConfigDict, Field
-
 from datamind_skills import calculator_reader, text_analysis, unit_reader
 from datamind_skills.calculator import calculate
 from datamind_skills.clock import current_time

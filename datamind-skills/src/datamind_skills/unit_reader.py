@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from datamind.core.errors import InputInvalid, LimitExceeded
-
 from datamind_skills.exact import shown
 
 MAX_CHARS: Final = 100

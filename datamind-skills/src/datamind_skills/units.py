@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from datamind.core.errors import InputInvalid, LimitExceeded
-
 from datamind_skills.exact import bounded, read_decimal, shown, write_number
 from datamind_skills.unit_names import CHINESE, CURRENCIES, DEFINITIONS, SPELLINGS
 from datamind_skills.unit_reader import FULL_WIDTH, Factors, read_unit

@@ -1,6 +1,7 @@
 """The table of settings for documentation."""
 
 import pytest
+
 from datamind.config import Settings, describe_settings
 from datamind.config.catalogue import section_types
 

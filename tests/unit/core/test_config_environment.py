@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from datamind.config import Settings, seen_vendor_variables
 from datamind.core.errors import ConfigError
 

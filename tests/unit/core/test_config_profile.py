@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from datamind.config import Profile, Settings, list_profiles
 from datamind.core.errors import ConfigError
 

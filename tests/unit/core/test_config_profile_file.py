@@ -6,9 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
+
 from datamind.config import Profile, Settings, write_profile_file
 from datamind.core.errors import ConfigError
-from pydantic import SecretStr
 
 
 @pytest.fixture

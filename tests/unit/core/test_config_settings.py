@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+
 from datamind.config import LlmSettings, Settings, write_profile_file
 from datamind.config.profile import Profile
 from datamind.core.errors import ConfigError

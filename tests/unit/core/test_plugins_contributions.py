@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from datamind.core.errors import PluginError
 from datamind.plugins import (
     NO_OPTIONS,
@@ -12,8 +15,6 @@ from datamind.plugins import (
     ToolHookSpec,
 )
 from datamind.plugins.known import COMMAND_REQUIREMENTS, PROVIDER_REQUIREMENTS, distribution_of, pip_command
-from hypothesis import given
-from hypothesis import strategies as st
 
 TARGET = "acme_kb.store:open_store"
 

@@ -6,13 +6,13 @@ from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
 import pytest
+
 from datamind.core.errors import ConfigError, PluginError
 from datamind.core.tools import ToolSpec
 from datamind.core.types import DataSurface, Role, ToolEffect
 from datamind.plugins import CORE_PLUGIN, CommandSpec, PluginHost, PluginState, PromptSection, ToolHookSpec, hookimpl
 from datamind.plugins.checks import one_line
 from datamind.plugins.discovery import PluginPolicy, installed_entry_points
-
 from tests.support.plugins import plugin_source, write_distribution
 
 TARGET = "acme.hooks:make_hook"

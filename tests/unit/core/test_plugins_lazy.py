@@ -7,6 +7,8 @@ import types
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
 from datamind.core.errors import ConfigError, PluginError, StoreError
 from datamind.core.hooks import Allow
 from datamind.plugins import (
@@ -22,7 +24,6 @@ from datamind.plugins import (
     make_tool_hook,
     open_provider,
 )
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 ORIGIN = PluginRecord("acme", "acme-kb", "2.1")
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.core.errors import ConfigError, PluginError
 from datamind.plugins import PluginHost, ProviderKind, ProviderRegistry
 from datamind.plugins.discovery import installed_entry_points
-
 from tests.support.plugins import plugin_source, write_distribution
 
 KB = ProviderKind.KB_STORE

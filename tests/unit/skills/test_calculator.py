@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 import pytest
+
 from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded
 from datamind_skills.calculator import calculate
 from datamind_skills.calculator_functions import FUNCTIONS

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import available_timezones
 
 import pytest
+
 from datamind.core.errors import InputInvalid
 from datamind_skills.clock import current_time
 from datamind_skills.zones import AMBIGUOUS, CITIES, zone_names

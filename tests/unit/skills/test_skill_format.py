@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.core.errors import DataMindError, InputInvalid, SourceUnreadable
 from datamind_skills.skill_format import SkillHeader, check_skill_name, read_skill, write_skill
 

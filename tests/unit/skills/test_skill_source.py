@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from datamind.core.errors import (
     AccessDenied,
     ConfigError,

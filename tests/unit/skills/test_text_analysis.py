@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from datamind.core.errors import InputInvalid, LimitExceeded
 from datamind_skills.text_analysis import MAX_CHARS, analyze_text
 

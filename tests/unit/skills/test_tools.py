@@ -9,6 +9,7 @@ import textwrap
 from typing import Any
 
 import pytest
+
 from datamind.core.dispatch import dispatch
 from datamind.core.evidence import ToolLocator
 from datamind.core.messages import ToolCall

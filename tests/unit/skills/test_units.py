@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 import pytest
+
 from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded
 from datamind_skills.unit_names import CHINESE, SPELLINGS
 from datamind_skills.units import convert_units

@@ -12,7 +12,6 @@ from datamind.core.protocols import EmbeddingDescription
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
-
     from datamind_embed_letters.options import LettersOptions
 
 

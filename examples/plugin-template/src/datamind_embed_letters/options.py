@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datamind.plugins import ProviderOptions
 from pydantic import Field
+
+from datamind.plugins import ProviderOptions
 
 
 class LettersOptions(ProviderOptions):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from pydantic import BaseModel, Field
+
 from datamind.core.context import ToolContext
 from datamind.core.tools import ToolOutput, ToolSpec
 from datamind.core.types import DataSurface, ToolEffect
-from pydantic import BaseModel, Field
 
 
 class SlugifyArguments(BaseModel):
