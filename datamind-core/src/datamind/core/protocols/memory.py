@@ -155,7 +155,7 @@ class MemoryReader(Protocol):
 
 @runtime_checkable
 class MemoryStore(MemoryReader, Protocol):
-    """A memory store. A memory *holds* while it is neither closed (``valid_to``) nor forgotten, whatever the clock says.
+    """A memory store. A memory *holds* while it is neither closed (``valid_to``) nor forgotten, by whatever clock.
 
     G5 ``save`` reads and writes in one transaction: of two processes saving different values of one functional
     fact, one closes the other's.
