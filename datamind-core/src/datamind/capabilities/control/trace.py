@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from datamind.capabilities.control.control import Control
 from datamind.core.errors import NotFound
@@ -13,6 +13,9 @@ from datamind.core.evidence import Evidence, InferenceResult
 from datamind.core.receipts import IngestReceipt, profile_of_receipt
 from datamind.core.record import Instant, Record
 from datamind.core.source import SourceRef
+
+
+_DONE: Final = {"superseded": "stored in place of what held before", "replaced": "stored in place of the old version"}
 
 
 class AuditEntry(Record):
@@ -166,7 +169,8 @@ def _receipt_sentence(receipt: IngestReceipt) -> str:
     source = f" from {receipt.source.uri}" if receipt.source else ""
     when = receipt.completed_at.isoformat(timespec="seconds")
     result = receipt.result
-    return f"{receipt.tool}{source} was {result.operation} ({result.status}) at {when}: {receipt.receipt_id}."
+    done = _DONE.get(result.operation, result.operation) if result.operation != "none" else result.status
+    return f"{receipt.tool}{source}: {done} at {when}, receipt {receipt.receipt_id}."
 
 
 def _count(number: int, noun: str) -> str:
