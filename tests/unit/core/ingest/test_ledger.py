@@ -7,12 +7,14 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from datamind.capabilities.control.control import open_control
 from datamind.capabilities.ingest import ledger as ledger_module
 from datamind.core.context import ToolContext
 from datamind.core.errors import Conflict, DataMindError, InputInvalid, IntegrityError, StoreError
@@ -317,6 +319,47 @@ async def test_every_unit_of_a_call_has_its_own_key_and_a_refused_one_its_receip
     assert progress == [(1, "a"), (2, "b"), (3, "c")]
     assert output.data["status"] == "partial"
     assert kinds(shelf) == ["intent", "outcome", "refused", "intent", "outcome"]
+
+
+@pytest.mark.parametrize("error", [StoreError("the other shelf is locked"), ValueError("secret sauce")])
+async def test_a_plan_that_breaks_off_does_not_hide_what_was_written(shelf: Shelf, error: Exception) -> None:
+    async def plan(args: Any, ctx: ToolContext) -> Any:
+        yield PlannedWrite({"text": "a"})
+        raise error
+
+    tool = shelf.ledger.wrap(ToolSpec("shelf_put", "Put.", {}, shelf.put, ToolEffect.WRITE, DataSurface.KB, plan=plan))
+    output = await tool.handler({}, ToolContext(request(), "call_1", None))
+    assert [receipt.status for receipt in output.receipts] == ["stored", "failed"]
+    assert "secret" not in json.dumps(dict(output.data))
+    assert (output.data["status"], count(shelf, "receipts")) == ("partial", 2)
+
+
+async def test_a_plan_that_breaks_off_at_once_is_an_error_and_no_receipt(shelf: Shelf) -> None:
+    async def plan(args: Any, ctx: ToolContext) -> Any:
+        raise InputInvalid("blank")
+        yield PlannedWrite({})
+
+    tool = shelf.ledger.wrap(ToolSpec("shelf_put", "Put.", {}, shelf.put, ToolEffect.WRITE, DataSurface.KB, plan=plan))
+    with pytest.raises(InputInvalid):
+        await tool.handler({}, ToolContext(request(), "call_1", None))
+    assert count(shelf, "receipts") == 0
+
+
+async def test_callers_of_two_profiles_may_use_one_key_for_what_they_share(shelf: Shelf, tmp_path: Path) -> None:
+    shared = Shelf(open_control("_shared", tmp_path / "shared", tmp_path / "keys"))
+    receipts = []
+
+    async def plan(args: Any, ctx: ToolContext) -> Any:
+        yield PlannedWrite(dict(args), ledger_profile="_shared")
+
+    for profile in ("alpha", "beta"):
+        tool = replace(shared.ledger, profile=profile).wrap(replace(shared.spec, plan=plan))
+        output = await tool.handler(
+            {"text": profile}, ToolContext(replace(request("import-1"), profile=profile), "call_1", None)
+        )
+        receipts += output.receipts
+    assert [receipt.status for receipt in receipts] == ["stored", "stored"]
+    assert sorted(shared.texts.values()) == ["alpha", "beta"]
 
 
 async def test_what_a_model_is_told_of_a_write_quotes_no_stored_text(shelf: Shelf) -> None:

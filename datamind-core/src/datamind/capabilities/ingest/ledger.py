@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,7 +54,7 @@ class IngestLedger:
 
         async def write(args: Any, ctx: ToolContext) -> ToolOutput:
             receipts: list[IngestReceipt] = []
-            async for planned in spec.planned(args, ctx):
+            async for planned in _units(spec, args, ctx):
                 receipts.append(await self._write(spec, args, planned, ctx))
                 if ctx.request.progress is not None:
                     ctx.request.progress(len(receipts), planned.label)
@@ -65,11 +65,11 @@ class IngestLedger:
     async def _write(
         self, spec: ToolSpec, args: Any, planned: PlannedWrite | Refusal, ctx: ToolContext
     ) -> IngestReceipt:
-        ordinal = next(ctx.request.ordinals)
-        key = f"{ctx.request.idempotency_key or f'{ctx.request.trace_id}/{ctx.call_id}'}#{ordinal}"
+        profile = self.profile if isinstance(planned, Refusal) else planned.ledger_profile or self.profile
+        key = self._key(ctx, profile)
         if isinstance(planned, Refusal):
             return await self._refuse(spec, planned, ctx, key)
-        control = self.control_of(planned.ledger_profile or self.profile)
+        control = self.control_of(profile)
         proposal = await control.intents.propose(spec, args, planned, ctx.request, ctx.call_id, key)
         async with control.intents.turns.of(key):
             for _ in range(round(WAIT_S / POLL_S)):
@@ -79,6 +79,12 @@ class IngestLedger:
                     return receipt
                 await anyio.sleep(POLL_S)
         raise still_running(key)
+
+    def _key(self, ctx: ToolContext, profile: str) -> str:
+        given = ctx.request.idempotency_key
+        if given and profile != self.profile:
+            given = f"{self.profile}/{given}"  # callers of two profiles do not know of each other's keys
+        return f"{given or f'{ctx.request.trace_id}/{ctx.call_id}'}#{next(ctx.request.ordinals)}"
 
     async def _attempt(self, proposal: Proposal, ctx: ToolContext, control: Control) -> IngestReceipt | None:
         """The receipt of a proposed write; None while another process works on its key."""
@@ -161,6 +167,20 @@ class IngestLedger:
             return None
 
 
+async def _units(spec: ToolSpec, args: Any, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    """The plan of a call; one that breaks off ends in a refusal, so that what was written before it stays told."""
+    planned = 0
+    try:
+        async for unit in spec.planned(args, ctx):
+            planned += 1
+            yield unit
+    except Exception as error:
+        if not planned:
+            raise
+        reason = _write_error(spec, error)
+        yield Refusal("", reason.code, reason.message)
+
+
 def _may_pass(error: Exception) -> bool:
     unopened = isinstance(error, SurfaceUnavailable | ConfigError)
     return unopened or (isinstance(error, StoreError) and error.retryable)
@@ -177,12 +197,16 @@ def _unconfirmed(spec: ToolSpec, intent: Intent, error: Exception) -> StoreError
 
 
 def _failed(spec: ToolSpec, error: Exception) -> SurfaceWriteResult:
+    reason = _write_error(spec, error)
+    return SurfaceWriteResult(surface=spec.surface, operation="none", status="failed", error=reason)
+
+
+def _write_error(spec: ToolSpec, error: Exception) -> WriteError:
     if not isinstance(error, DataMindError):
         # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
         log.error("%s failed", spec.name, exc_info=error)
         error = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
-    body = WriteError(code=error.code, message=str(error), retryable=error.retryable)
-    return SurfaceWriteResult(surface=spec.surface, operation="none", status="failed", error=body)
+    return WriteError(code=error.code, message=str(error), retryable=error.retryable)
 
 
 def _output(receipts: Sequence[IngestReceipt]) -> ToolOutput:
