@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
 from datamind.capabilities.control.control import Control, open_control
+from datamind.capabilities.ingest import ledger
 from datamind.capabilities.ingest.ledger import IngestLedger
 from datamind.core.context import RequestContext, ToolContext
 from datamind.core.dispatch import Sides
@@ -83,6 +85,25 @@ class Shelf:
         output = await self.tool.handler({"text": text, **more}, ToolContext(ctx, "call_1", self))
         (receipt,) = output.receipts  # type: ignore[union-attr]
         return receipt
+
+    async def leave_open(self, *texts: str, applied: bool = False, **more: Any) -> None:
+        """Die after the intent of each text, or after the mark that the engine has it; the ledger is closed then."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.control.intents, "finish" if applied else "applied", _die)
+            # Without the task that shields a write: an event loop does not survive a KeyboardInterrupt in one.
+            patch.setattr(ledger, "finish_despite_cancel", _here)
+            for text in texts:
+                with pytest.raises(KeyboardInterrupt):
+                    await self.write(text, **more)
+        self.control.close()
+
+
+async def _die(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+async def _here(work: Any) -> Any:
+    return await work
 
 
 def _declared(shelf: Shelf) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import anyio
 import pytest
 
 from datamind.capabilities.control.control import open_control
-from datamind.capabilities.ingest import ledger as ledger_module
 from datamind.core.context import ToolContext
 from datamind.core.errors import Conflict, DataMindError, InputInvalid, IntegrityError, StoreError
 from datamind.core.receipts import IngestReceipt
@@ -476,31 +475,6 @@ async def test_a_mark_that_fails_does_not_fail_the_write(shelf: Shelf, monkeypat
     assert states(shelf) == ["committed"]
 
 
-async def leave_open(shelf: Shelf, *texts: str, applied: bool = False, **more: Any) -> None:
-    """Writes of a process that died after the intent, or after the mark that the engine has it."""
-    moment = "finish" if applied else "applied"
-
-    async def die(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shelf.control.intents, moment, die)
-        for text in texts:
-            with pytest.raises(KeyboardInterrupt):
-                await _interrupted(shelf, text, **more)
-    shelf.control.close()
-
-
-async def _interrupted(shelf: Shelf, text: str, **more: Any) -> None:
-    # Without the task that shields a write: an event loop does not survive a KeyboardInterrupt in one.
-    async def here(work: Any) -> Any:
-        return await work
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger_module, "finish_despite_cancel", here)
-        await shelf.write(text, **more)
-
-
 async def reopened(shelf: Shelf, tmp_path: Path) -> tuple[Shelf, list[IngestReceipt]]:
     """The next process, which finds the engine as the last one left it."""
     new = open_shelf(tmp_path)
@@ -509,7 +483,7 @@ async def reopened(shelf: Shelf, tmp_path: Path) -> tuple[Shelf, list[IngestRece
 
 
 async def test_recovery_finishes_what_a_dead_process_began(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, "a", "b")
+    await shelf.leave_open("a", "b")
     new, receipts = await reopened(shelf, tmp_path)
     assert [receipt.status for receipt in receipts] == ["stored", "stored"]
     assert new.events == ["put", "again a", "sync", "read back", "put", "again b", "sync", "read back"]
@@ -520,22 +494,22 @@ async def test_recovery_finishes_what_a_dead_process_began(shelf: Shelf, tmp_pat
 
 
 async def test_recovery_does_not_run_again_what_was_applied(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, "a", applied=True)
+    await shelf.leave_open("a", applied=True)
     new, (receipt,) = await reopened(shelf, tmp_path)
     assert new.events == ["sync", "read back"]
     assert receipt.status == "stored"
 
 
 async def test_recovery_brings_large_content_back(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, LARGE, large=True)
+    await shelf.leave_open(LARGE, large=True)
     shelf.texts.clear()
     new, _ = await reopened(shelf, tmp_path)
     assert list(new.texts.values()) == [LARGE]
 
 
 async def test_damaged_content_fails_its_own_write_and_no_other(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, LARGE, large=True, key="key-1")
-    await leave_open(open_shelf(tmp_path), "b", key="key-2")
+    await shelf.leave_open(LARGE, large=True, key="key-1")
+    await open_shelf(tmp_path).leave_open("b", key="key-2")
     (blob,) = [path for path in (tmp_path / "storage" / "blobs").rglob("*") if path.is_file()]
     blob.write_bytes(b"damaged")
     shelf.texts.clear()
@@ -547,7 +521,7 @@ async def test_damaged_content_fails_its_own_write_and_no_other(shelf: Shelf, tm
 
 
 async def test_an_applied_write_is_finished_even_if_its_content_is_damaged(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, LARGE, large=True, applied=True)
+    await shelf.leave_open(LARGE, large=True, applied=True)
     for path in (tmp_path / "storage" / "blobs").rglob("*"):
         if path.is_file():
             path.write_bytes(b"damaged")
@@ -556,9 +530,9 @@ async def test_an_applied_write_is_finished_even_if_its_content_is_damaged(shelf
 
 
 async def test_a_key_that_a_dead_process_left_open_is_finished_by_its_next_caller(shelf: Shelf, tmp_path: Path) -> None:
-    await leave_open(shelf, "a", key="key-1")
+    await shelf.leave_open("a", key="key-1")
     other = open_shelf(tmp_path)
-    await leave_open(other, "b", key="key-2", applied=True)
+    await other.leave_open("b", key="key-2", applied=True)
     new = open_shelf(tmp_path)
     assert (await new.write("a", key="key-1")).status == "stored"
     assert new.events == ["put", "new a", "sync", "read back"]
@@ -582,7 +556,7 @@ async def test_a_write_of_a_living_process_is_left_alone(shelf: Shelf, tmp_path:
 async def test_a_write_whose_tool_is_gone_waits_for_it(
     shelf: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await leave_open(shelf, "a")
+    await shelf.leave_open("a")
     new = open_shelf(tmp_path)
     assert await new.ledger.recover({}, new.control) == []
     assert "shelf_put" in caplog.text
@@ -598,7 +572,7 @@ async def test_a_write_whose_tool_is_gone_waits_for_it(
 async def test_a_store_that_does_not_open_now_leaves_its_writes_for_the_next_start(
     shelf: Shelf, tmp_path: Path, event: str
 ) -> None:
-    await leave_open(shelf, "a", applied=event != "put")
+    await shelf.leave_open("a", applied=event != "put")
     broken = open_shelf(tmp_path)
     broken.fails[event] = StoreError("the shelf is locked")
     assert await broken.ledger.recover({"shelf_put": broken.spec}, broken.control) == []
@@ -613,7 +587,7 @@ async def test_a_store_that_does_not_open_now_leaves_its_writes_for_the_next_sta
 async def test_recovery_of_a_write_that_cannot_succeed_ends_in_a_failed_receipt(
     shelf: Shelf, tmp_path: Path, error: Exception
 ) -> None:
-    await leave_open(shelf, "a")
+    await shelf.leave_open("a")
     new = open_shelf(tmp_path)
     new.fails["put"] = error
     (receipt,) = await new.ledger.recover({"shelf_put": new.spec}, new.control)
@@ -623,7 +597,7 @@ async def test_recovery_of_a_write_that_cannot_succeed_ends_in_a_failed_receipt(
 
 async def test_the_lock_files_of_the_dead_are_swept(shelf: Shelf, tmp_path: Path) -> None:
     owners = tmp_path / "storage" / "owners"
-    await leave_open(shelf, "a")
+    await shelf.leave_open("a")
     (owners / "1-dead.lock").touch()
     new, _ = await reopened(shelf, tmp_path)
     assert len(list(owners.iterdir())) == 1
