@@ -1,4 +1,4 @@
-"""Whatever a path is made of, it is refused or lies inside a granted root; whatever a name is, it is shown as itself."""
+"""Whatever a path is made of, it is refused or lies inside a root; whatever a name is, it is shown as itself."""
 
 from __future__ import annotations
 
