@@ -64,9 +64,12 @@ _ASKED: Final = tuple(
 )
 
 
+_MAX_CHARS: Final = 300
+
+
 def asked_fact(question: str) -> tuple[str, str] | None:
     """Subject and attribute a question asks for, by the names the statement grammar gives them."""
-    text = " ".join(normalize_nfkc(question).replace("’", "'").split())
+    text = " ".join(normalize_nfkc(question[:_MAX_CHARS]).replace("’", "'").split())
     for pattern, subject, attribute in _ASKED:
         match = pattern.search(text)
         if match is None:

@@ -69,6 +69,7 @@ HAN_SAID_BY_FORM: Final = {kind: re.compile(words) for kind, words in _HAN_SAID_
 
 # "What does it cost", "can I borrow", "be renewed": an answer often has another verb.
 VERB_SLOT: Final = re.compile(
+    r"\b(?:which|what)\s+[\w-]+\s+([a-z]+s)\b|"
     r"\bwho\s+(?:(?:has|had|have|will|can|could|may|must|should)\s+)?([a-z]+)\b|\b(?:i|you|we|they|he|she"
     r"|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
     r"|\b(?:do|does|did)\s+(?!(?:i|you|we|they|he|she|it)\b)(?:[\w'-]+\s+)*?"

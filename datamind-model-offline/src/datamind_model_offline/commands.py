@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from datamind.capabilities.text.sentences import split_sentences
+
 
 class CommandName(StrEnum):
     """What can be asked for."""
@@ -67,25 +69,25 @@ COMMAND_FORMS: Final = (
     _form(
         CommandName.FORGET,
         "`memory_forget` by words; a person decides if several fit",
-        rf"{_POLITE}(?:forget|delete|remove|erase)\s+(?:the memory\s+|everything\s+|what i said\s+"
-        rf"|what you know\s+)?(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
-        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了|删除|删掉|移除)\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的记忆"
-        rf"|的事)?[。！吧]*",
+        rf"{_POLITE}(?:forget|(?:delete|remove|erase) (?=the memory\b|everything\b|what (?:i|you)\b|that (?:i|my|we|our)\b))"
+        r"\s*(?:the memory\s+|everything\s+|what i said\s+|what you know\s+)?(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
+        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了(?=我|关于|有关))\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的记忆|的事)?[。！吧]*"
+        rf"|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于|有关)?(?P<target2>.+?)(?:这件事|的记忆)[。！吧]*",
         ("Forget that I like tea.", "忘记我喜欢喝茶"),
     ),
     _form(
         CommandName.CHANGE,
         "`memory_save` of a value that replaces the one before; of other words `memory_update`",
-        rf"{_POLITE}(?:update|change|set|correct|replace)\s+(?P<what>.+?)\s+(?:to|with|as)\s+(?P<value>.+?)[.!]?",
-        rf"{_ZH_POLITE}(?:把|将)(?P<what>.+?)(?:改成|改为|更新为|更新成|换成|设为"
-        rf"|设成)(?P<value>.+?)[。！]?|{_ZH_POLITE}(?:更新|修改|更改)(?P<what2>.+?)(?:为|成"
-        rf"|到)(?P<value2>.+?)[。！]?",
+        rf"{_POLITE}(?:update|change|set|correct|replace)\s+(?P<what>(?:my|our)\b.+?|the .+? of .+?|\S+'s .+?)\s+"
+        r"(?:to|with|as)\s+(?P<value>.+?)[.!]?",
+        rf"{_ZH_POLITE}(?:把|将)(?P<what>(?:我|我们).+?|.+?的.+?)(?:改成|改为|更新为|更新成|换成|设为|设成)(?P<value>.+?)[。！]?"
+        rf"|{_ZH_POLITE}(?:更新|修改|更改)(?P<what2>(?:我|我们).+?|.+?的.+?)(?:为|成|到)(?P<value2>.+?)[。！]?",
         ("Change my locker number to 31.", "把我的车牌号改成A123"),
     ),
     _form(
         CommandName.REMEMBER,
         "`memory_save`, one for each sentence",
-        rf"{_POLITE}(?:remember|memori[sz]e|note|take note|make a note|keep in mind|bear in mind"
+        rf"{_POLITE}(?:remember|memori[sz]e|note that|note down|take note|make a note|keep in mind|bear in mind"
         rf"|don't forget|do not forget|save to memory|for the record)\b[\s,:]*(?:this"
         rf"|the following)?[\s,:]*(?:that\b|:)?\s*(?P<text>.+)",
         rf"{_ZH_POLITE}(?:记住|记下来?|记一下|牢记|别忘了?|不要忘记?了?|备忘|记录一?下)[，,：:\s]*(?P<text>.+)",
@@ -105,10 +107,18 @@ COMMAND_FORMS: Final = (
 """Tried from the top; the first whose pattern fits the whole message counts."""
 
 
+# "Remove the seeds. Fry the rest." is a recipe: a command to change or remove is one short sentence.
+_MAX_CHARS: Final = 300
+_OF_ANY_LENGTH: Final = frozenset({CommandName.REMEMBER, CommandName.KEEP_TEXT})
+
+
 def parse_command(text: str, language: str) -> Command | None:
     """The command a message begins with, if it is one."""
+    body = text.strip()
     for form in COMMAND_FORMS:
-        match = form.patterns[language].fullmatch(text.strip())
+        if form.name not in _OF_ANY_LENGTH and (len(body) > _MAX_CHARS or len(split_sentences(body)) > 1):
+            continue
+        match = form.patterns[language].fullmatch(body)
         if match is not None:
             parts = {name.rstrip("2"): value.strip() for name, value in match.groupdict().items() if value}
             return Command(form.name, parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from datamind.core.messages import Message, ModelRequest, SurfaceStatus, TextBlock, ToolDefinition, ToolResultBlock
@@ -121,7 +121,11 @@ def _step(name: str, arguments: str, block: ToolResultBlock | None) -> Step:
         told = error if isinstance(error, dict) else {}
         return Step(name, given, error=(str(told.get("code", "error")), str(told.get("message", ""))))
     rows = body.pop("results", None)
-    return Step(name, given, tuple(_found(rows if isinstance(rows, list) else [])), body)
+    found = _found(rows if isinstance(rows, list) else [])
+    if name == "skill_get" and body.get("description"):
+        # What a skill is for is the heading of its steps.
+        found = [replace(item, note=str(body["description"])) for item in found]
+    return Step(name, given, tuple(found), body)
 
 
 def _object(text: str) -> dict[str, Any]:

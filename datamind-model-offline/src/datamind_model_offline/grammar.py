@@ -195,9 +195,12 @@ QUESTION_FORMS: Final = (
 """Tried from the top; the first whose pattern fits the whole question counts."""
 
 
+_MAX_CHARS: Final = 2_000
+
+
 def parse_question(text: str, language: str) -> Parsed:
     """The form of a question; every question has one."""
-    question = " ".join(normalize_nfkc(text).replace("’", "'").split())
+    question = " ".join(normalize_nfkc(text[:_MAX_CHARS]).replace("’", "'").split())
     for form in QUESTION_FORMS:
         match = form.patterns[language].fullmatch(question)
         if match is not None:

@@ -78,9 +78,7 @@ def _count(step: Step, what: str, language: str) -> str:
         number = step.data.get("total", len(step.found))
     if not isinstance(number, int):
         return ""
-    return (
-        say(language, "count_uncited", count=number, what=what) if number else say(language, "none_stored", what=what)
-    )
+    return say(language, "count", count=number, what=what) if number else say(language, "none_stored", what=what)
 
 
 def _names(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], label: str, step: Step, language: str) -> str:

@@ -76,7 +76,7 @@ class Unit:
     @property
     def points_back(self) -> bool:
         """Whether it begins with a word that means something said before."""
-        return _POINTS_BACK.match(self.text) is not None
+        return points_back(self.text)
 
     @property
     def shown(self) -> str:
@@ -87,6 +87,11 @@ class Unit:
         else:
             body = _BULLET.sub("", _FRONT.sub("", body, count=1), count=1) if self.kind != "sentence" else body
         return shown_text(body)
+
+
+def points_back(text: str) -> bool:
+    """Whether a sentence begins with a word that means something said before."""
+    return _POINTS_BACK.match(text) is not None
 
 
 def shown_text(text: str, *, keep_lines: bool = False) -> str:
@@ -120,13 +125,16 @@ def units_of(found: Found) -> list[Unit]:
         if _asking(piece):
             asked, behind, intro, before, end_before = piece, 0, "", piece, end
             continue
+        if kind == "sentence" and _INTRO.search(piece):
+            intro, before, end_before, behind = piece, piece, end, behind + 1
+            continue
         about = " / ".join([*(title for _, title in headings), *(part for part in (asked, intro, header) if part)])
         if not before or "\n\n" in text[end_before:start]:
             topic = piece
         lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
         units.append(Unit(found, piece, start, end, kind, before, about, lead, topic, asked, behind))
         if kind == "sentence":
-            intro = piece if _INTRO.search(piece) else ""
+            intro = ""
         before, end_before, behind = piece, end, behind + 1
     return units
 

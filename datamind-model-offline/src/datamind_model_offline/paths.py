@@ -7,43 +7,47 @@ from typing import Final
 
 from datamind_model_offline.planning import PlannedCall
 
-_TABLES: Final = frozenset(["csv", "tsv", "parquet", "jsonl", "ndjson", "xlsx"])
-_GRAPHS: Final = frozenset(["ttl", "nt", "nq", "trig", "jsonld", "rdf"])
-_FILES: Final = (
-    _TABLES
-    | _GRAPHS
-    | frozenset(["md", "txt", "rst", "pdf", "docx", "pptx", "html", "htm", "epub", "eml", "json", "log", "markdown"])
+_TABLES: Final = frozenset({"csv", "tsv", "parquet", "jsonl", "ndjson", "xlsx"})
+_GRAPHS: Final = frozenset({"ttl", "nt", "nq", "trig", "jsonld", "rdf"})
+_TEXTS: Final = frozenset(
+    {"md", "markdown", "txt", "rst", "pdf", "docx", "pptx", "html", "htm", "epub", "eml", "json", "log"}
 )
-_ENDINGS: Final = "|".join(sorted(_FILES, key=lambda ending: (-len(ending), ending)))
+_FILES: Final = _TABLES | _GRAPHS | _TEXTS
 _VERB: Final = re.compile(
-    r"\b(?:ingest|add|import|load|read|index|store|save|upload|take in|process)\b|导入|加入|添加|读取|索引"
-    r"|收录|保存|存入",
+    r"\b(?:ingest|add|import|load|read|index|store|save|upload|take in|process)\b|导入|加入|添加|读取|索引|收录|保存|存入",
     re.IGNORECASE,
 )
-_QUOTED: Final = re.compile(r"[\"“'`]([^\"”'`\n]+)[\"”'`]")
-_PATH: Final = re.compile(
-    rf"(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\][^\s\"'“”`，。；,;]+"
-    rf"|[^\s\"'“”`，。；：,;:/\\]+(?:/[^\s\"'“”`，。；,;]+)*\.(?:{_ENDINGS})\b|[\w.-]+(?:/[\w.-]+)*/(?=\s"
-    rf"|\Z|[，。,.])"
-)
+_QUOTED: Final = re.compile(r"[\"“`]([^\"”`\n]{1,300})[\"”`]")
+_BETWEEN: Final = re.compile(r"[\s\"'“”`，。；、：,;]+")
+_ROOTED: Final = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]\S")
+_MOST_CHARS: Final = 1_000
 _MOST_WORDS: Final = 40
 
 
 def path_calls(text: str) -> list[PlannedCall]:
     """Writes for the paths of a short message that names some and asks to take them in, or is nothing but paths."""
-    if len(text.split()) > _MOST_WORDS or "://" in text:
+    if len(text) > _MOST_CHARS or len(text.split()) > _MOST_WORDS or "://" in text:
         return []
-    quoted = [match[1] for match in _QUOTED.finditer(text) if _PATH.fullmatch(match[1]) or "/" in match[1]]
-    rest = _QUOTED.sub(" ", text)
-    paths = [*quoted, *(match[0].rstrip(".") for match in _PATH.finditer(rest))]
-    is_nothing_else = not _PATH.sub("", rest).strip(" \t\n,;，；、.。")
+    quoted = [match[1] for match in _QUOTED.finditer(text) if _is_path(match[1])]
+    words = [word for word in _BETWEEN.split(_QUOTED.sub(" ", text)) if word]
+    paths = [*quoted, *(path for word in words if _is_path(path := word.rstrip(".")))]
+    is_nothing_else = len(paths) == len(words) + len(quoted)
     if not paths or not (is_nothing_else or _VERB.search(text)):
         return []
     return [_call(path) for path in dict.fromkeys(paths)]
 
 
+def _is_path(word: str) -> bool:
+    return _ROOTED.match(word) is not None or _ending(word) in _FILES or (word.endswith("/") and len(word) > 1)
+
+
+def _ending(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name.lstrip(".") else ""
+
+
 def _call(path: str) -> PlannedCall:
-    ending = path.rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
+    ending = _ending(path)
     if ending in _TABLES:
         return PlannedCall("db_import_path", {"path": path})
     if ending in _GRAPHS:

@@ -46,7 +46,9 @@ _LISTING: Final = re.compile(
     re.IGNORECASE,
 )
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|my|me|mine|we|our|us)\b|我|咱", re.IGNORECASE)
-_SAYS_SOMETHING: Final = 0.5
+MAX_QUESTION_CHARS: Final = 2_000
+"""What is read of a question; patterns are tried on every place of it."""
+
 _MAX_QUERY_CHARS: Final = 1_500
 
 _LIGHT: Final = 0.3
@@ -112,15 +114,6 @@ class Question:
         return self.kind is Kind.METHOD or _LISTING.search(self.text) is not None
 
     @property
-    def subject(self) -> str:
-        """What the question is about: its own words from the first that says something to the last."""
-        telling = [term for term in self.terms if term.weight >= _SAYS_SOMETHING]
-        if not telling:
-            return ""
-        first, last = min(telling, key=lambda t: t.start), max(telling, key=lambda t: t.start)
-        return self.text[first.start : last.start + len(last.text)]
-
-    @property
     def wide(self) -> str:
         """The question's words and those that may stand for them, for a search that misses less."""
         words = [self.text, *(word for term in (*self.terms, *self.context) for word in term.others)]
@@ -129,7 +122,7 @@ class Question:
 
 def analyse(text: str) -> Question:
     """Take a question apart."""
-    normal = normalize_nfkc(text).strip()
+    normal = normalize_nfkc(text[:MAX_QUESTION_CHARS]).strip()
     language = "zh" if _HAN_RUN.search(normal) else "en"
     kind = kind_asked(normal, language)
     terms = _with_category([*_latin_terms(normal, language, kind), *_han_terms(normal, kind)])

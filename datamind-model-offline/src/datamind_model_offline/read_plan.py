@@ -22,6 +22,7 @@ from datamind_model_offline.utilities import utility_call
 MAX_ROUNDS: Final = 6
 """Replies with calls in one run; after them the answer is made from what there is."""
 
+_SHOWN_CHARS: Final = 120
 _MEMORIES: Final = 20
 _PASSAGES: Final = 8
 _WIDE_SHARE: Final = 0.5
@@ -208,7 +209,11 @@ def _answer(reading: Reading) -> Answer | None:
 def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | None:
     year = reading.parsed.parts.get("year", "")
     if year:
-        return choose(reading.question, timeline.holding(found, at=f"{year}-12-31"))
+        # What is told of that year seldom says its number.
+        question = analyse(
+            re.sub(rf"\b(?:in|until|by|during|on)\s+(?:\w+\s+)?{year}\b|{year}年?", "", reading.question.text)
+        )
+        return choose(question, timeline.holding(found, at=f"{year}-12-31"))
     past = timeline.superseded(found, reading.question.text)
     if past:
         return Answer((Quote(shown_text(past[0].content), past[0].cite),), SURE)
@@ -233,9 +238,9 @@ def _nothing(reading: Reading) -> str:
     parts = [_failure(step, language) for step in failed]
     if searched:
         names = joined(language, [surface_name(language, surface) for surface in dict.fromkeys(searched)])
-        subject = reading.question.subject
-        key = "nothing" if subject else "nothing_at_all"
-        parts.insert(0, say(language, key, subject=shown_text(subject), surfaces=names))
+        asked = shown_text(reading.conversation.text)
+        asked = asked if len(asked) <= _SHOWN_CHARS else f"{asked[:_SHOWN_CHARS]}…"
+        parts.insert(0, say(language, "nothing", question=asked, surfaces=names))
     return "\n".join(dict.fromkeys(parts)) or say(language, "nowhere")
 
 

@@ -186,9 +186,14 @@ class Scorer:
         return {
             **sums,
             "worst": self._worst(lacks),
-            "bare": float(sums["own"] + sums["related"] < 0.05 and self._answers_heading(unit) < 0.4),
+            "bare": float(sums["own"] + sums["related"] < 0.05 and not self._is_introduced(unit)),
             "attribute_missing": self._attribute_missing(levels, places[0][1], before, unit),
         }
+
+    def _is_introduced(self, unit: Unit) -> bool:
+        """Whether a question or a list's heading speaks for it: "2 carrots" answers "which ingredients"."""
+        is_listed = self._question.wants_list and unit.kind == "item"
+        return is_listed or self._answers_heading(unit) >= 0.4
 
     def _attribute_missing(self, levels: Sequence[float], head: TextIndex, before: TextIndex, unit: Unit) -> float:
         """Where the question names something: how much of what it wants to know of it is said nowhere near."""

@@ -33,7 +33,7 @@ def skill_call(text: str) -> PlannedCall | None:
 def _upsert(name: str, description: str, body: str, keywords: str) -> PlannedCall:
     body = body.strip()
     first = body.splitlines()[0].strip("# ") if body else ""
-    words = [word.strip(" -[]\"'") for word in re.split(r"[,，\n]", keywords)]
+    words = [word.strip(" -[]\"'") for word in re.split(r"[,，\n]|(?:\A|\s)-\s", keywords)]
     arguments = {
         "name": re.sub(r"[^a-z0-9]+", "-", name.strip().casefold()).strip("-") or name.strip(),
         "description": description or first,

@@ -85,8 +85,13 @@ _ADVERBIAL: Final = re.compile(
 )
 
 
+_MAX_CHARS: Final = 300
+
+
 def parse_statement(sentence: str) -> Statement | None:
     """The fact a sentence states, if the grammar knows its form."""
+    if len(sentence) > _MAX_CHARS:
+        return None
     text = _ADVERBIAL.sub("", " ".join(normalize_nfkc(sentence).replace("’", "'").split()))
     if text.endswith(("?", "？")):
         return None

@@ -9,6 +9,7 @@ from typing import Any, Final
 from datamind.capabilities.text.sentences import split_sentences
 from datamind_model_offline.commands import Command, CommandName, kind_of, parse_command, take_scope
 from datamind_model_offline.conversation import Conversation, Step
+from datamind_model_offline.passages import points_back
 from datamind_model_offline.paths import path_calls
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.replies import language_of, say, surface_name
@@ -105,6 +106,8 @@ def _commanded(command: Command) -> tuple[list[PlannedCall], str]:
 
 def _remembered(text: str) -> list[PlannedCall]:
     """One save for each sentence. A scope named in front counts for all, elsewhere for its sentence."""
+    if len(text) > _MEMORY_CHARS:
+        return [_kept(text)]
     first, rest = take_scope(text)
     if first != "profile" and text.endswith(rest.removeprefix("that ").strip()):
         return [_saved(sentence.removeprefix("that "), first) for sentence in _sentences(rest)]
@@ -132,11 +135,17 @@ def _stated(text: str) -> list[PlannedCall]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a message; beyond the most that are saved apart, the rest stays one."""
+    """The sentences of a message, one that begins with "it" with the one before; too many of them stay one text."""
     spans = split_sentences(text)
     if len(spans) > _MOST_SAVES:
         return [text.strip()]
-    return [text[start:end] for start, end in spans]
+    sentences: list[str] = []
+    for start, end in spans:
+        if sentences and points_back(text[start:end]):
+            sentences[-1] += f" {text[start:end]}"
+        else:
+            sentences.append(text[start:end])
+    return sentences
 
 
 def _saved(text: str, scope: str) -> PlannedCall:
@@ -180,7 +189,7 @@ def _outcome(step: Step, language: str) -> str:
     status = str(step.data.get("status", ""))
     if step.failed or status not in ("stored", "unchanged", "partial"):
         key = "not_removed" if step.name in _REMOVES else "failed"
-        message = step.error[1] or step.error[0] or status
+        message = step.error[1] or step.error[0]
         return say(language, key, surface=surface, label=label, message=" ".join(message.split())).strip()
     line = say(language, _key(step, status), surface=surface, label=label)
     ids = [str(receipt) for receipt in _list(step.data.get("receipt_ids"))[:3]]
