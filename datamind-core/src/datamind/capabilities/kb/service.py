@@ -235,7 +235,8 @@ class KBWrites:
             title=new.title,
             metadata=new.metadata,
         )
-        replaced = current is not None and current.source.source_id != new.source.source_id
+        # Asked of the log, not of what was there before: a redo after a crash finds its own version in place.
+        replaced = await self._sources.ended_by(DataSurface.KB, new.document_id, unit.receipt_id)
         return _result("replaced" if replaced else "added", 1, new.document_id, loaded)
 
     async def delete(self, document_ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
