@@ -85,8 +85,8 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(requires=["dev"])
 def tests(session: nox.Session) -> None:
-    """Run pytest; arguments after ``--`` go to it."""
-    session.run(PYTHON, "-m", "pytest", *session.posargs)
+    """Run pytest on two cores; arguments after ``--`` go to it."""
+    session.run(PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
 
 @nox.session(requires=["dev"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,3 +103,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, user_dirs: Iterator[Path]
     home = next(user_dirs)
     for kind in ("CONFIG", "STATE", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(home / kind.lower()))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter: pytest's own ones are for one user alone."""
+    folder = Path(tempfile.mkdtemp(prefix="datamind-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)

@@ -122,11 +122,10 @@ def test_a_read_only_folder_is_one_clear_line():
         Profile("demo", Path("/proc/self")).ensure()
 
 
-def test_a_storage_folder_that_cannot_be_written_to_is_one_clear_line(tmp_path):
-    Profile("demo", tmp_path).ensure()
-    for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path, tmp_path / "storage"):
-        folder.chmod(0o755)
-    (tmp_path / "storage/demo").chmod(0o555)
+def test_a_storage_folder_that_cannot_be_written_to_is_one_clear_line(open_folder):
+    Profile("demo", open_folder).ensure()
+    (open_folder / "storage").chmod(0o755)
+    (open_folder / "storage/demo").chmod(0o555)
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
@@ -136,7 +135,7 @@ def test_a_storage_folder_that_cannot_be_written_to_is_one_clear_line(tmp_path):
         "try: Profile('demo', Path(sys.argv[1])).ensure()\n"
         "except ConfigError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, str(open_folder)], capture_output=True, text=True)
     assert "cannot be used (it is not writable)" in done.stdout, done.stderr
 
 

@@ -155,7 +155,9 @@ def test_g1_a_file_that_was_just_changed_is_not_trusted_to_its_time_stamp(
         assert len(reads) == total
 
 
-async def test_g2_one_broken_skill_hides_no_other(source: Any, root: Path, tmp_path: Path) -> None:
+async def test_g2_one_broken_skill_hides_no_other(
+    source: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = write(tmp_path / "outside", "---\ndescription: Outside.\n---\nSECRET")
     for name in ("a", "z"):
         write(root / name)
@@ -167,6 +169,7 @@ async def test_g2_one_broken_skill_hides_no_other(source: Any, root: Path, tmp_p
     (root / "fifo").mkdir()
     os.mkfifo(root / "fifo" / FILE_NAME)
     (root / "socket").mkdir()
+    monkeypatch.chdir(root / "socket")  # the path of a socket may have 108 characters
     listener = socket.socket(socket.AF_UNIX)
     (root / "link").symlink_to(secret.parent)
     (root / "inner-link").mkdir()
@@ -179,7 +182,7 @@ async def test_g2_one_broken_skill_hides_no_other(source: Any, root: Path, tmp_p
     (root / "only-files").mkdir()
     write(root / ".hidden")
     with listener:
-        listener.bind(str(root / "socket" / FILE_NAME))
+        listener.bind(FILE_NAME)
         assert await names(source) == ["a", "z"]
         found = await problems(source)
         hits = await source.search("Outside SECRET", 5)

@@ -6,9 +6,7 @@ import errno
 import inspect
 import json
 import os
-import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -362,10 +360,3 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
         yield running
 
 
-@pytest.fixture
-def open_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that every user may enter: pytest's own ones are for one user alone."""
-    folder = Path(tempfile.mkdtemp(prefix="datamind-test-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
