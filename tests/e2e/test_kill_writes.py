@@ -17,6 +17,9 @@ import pytest
 from tests.support.forks import Child, Forks
 from tests.support.kill_jobs import CASES
 
+# One worker runs them all: the last test counts what the others did.
+pytestmark = pytest.mark.xdist_group("kills")
+
 JOBS = "tests.support.kill_jobs"
 NAMES = ("kill_everywhere", "kill_recovery")
 
