@@ -80,6 +80,13 @@ async def test_a_file_opened_here_is_read_there(host: EngineHost, tmp_path: Path
         assert not a.closed
 
 
+async def test_files_are_closed_when_the_operation_has_ended(host: EngineHost, tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with (tmp_path / "a").open("rb") as file:
+        assert (await host.call("keep", fds=[file.fileno()], deadline_s=10)).value == []
+    assert (await host.call("keep", deadline_s=10)).value == [True]
+
+
 async def test_a_stream_reads_a_file_to_its_end(host: EngineHost, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1\n2\n3\n")
     with (tmp_path / "a").open("rb") as file:
@@ -303,21 +310,22 @@ async def test_g6_waiting_for_a_turn_counts_and_harms_nobody(host: EngineHost) -
     assert await pid_of(host) == pid
 
 
-async def test_g8_a_bomb_of_memory_is_a_limit(host: EngineHost) -> None:
+async def test_g8_a_bomb_of_memory_is_a_limit_and_ends_the_child(host: EngineHost) -> None:
     for _ in range(2):
+        assert (await host.call("calls", deadline_s=10)).value == 1
         with pytest.raises(LimitExceeded) as caught:
             await host.call("allocate", {"size": 10**10}, deadline_s=10)
         assert caught.value.code == "limit_exceeded.memory"
     assert (await host.call("allocate", {"size": 10**8}, deadline_s=10)).value == 10**8
-    assert (await host.call("calls", deadline_s=10)).value == 1
 
 
-async def test_g8_a_write_right_after_a_bomb_is_not_lost(host: EngineHost) -> None:
-    for _ in range(5):
+async def test_g8_a_write_right_after_a_bomb_is_not_lost() -> None:
+    async with open_engine(bench(options={"linger_s": 30})) as host:
         with pytest.raises(LimitExceeded):
             await host.call("allocate", {"size": 10**10}, deadline_s=10)
         reply = await host.call("write", {"seconds": 0}, deadline_s=10, interruptible=False)
         assert reply.value == "written"
+        os.kill(await pid_of(host), signal.SIGKILL)
 
 
 async def test_g8_memory_runs_out_in_other_languages_too(host: EngineHost) -> None:
@@ -371,6 +379,13 @@ async def test_g7_it_is_asked_no_more_than_twice(journal: Path) -> None:
         "dying",
         "dying",
     ]
+
+
+async def test_g7_an_error_is_no_death(journal: Path) -> None:
+    async with open_engine(bench(options={"journal": str(journal)})) as host:
+        with pytest.raises(StoreError):
+            await host.call("fail", {"kind": "value"}, deadline_s=10, retry=True)
+    assert lines(journal) == ["fail", "closed"]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -579,10 +594,19 @@ async def test_g11_an_error_midway_comes_after_the_parts(host: EngineHost) -> No
 
 
 async def test_g11_a_part_has_a_limit(host: EngineHost) -> None:
+    pid = await pid_of(host)
     with pytest.raises(LimitExceeded, match="the answer is too large") as caught:
         async for _ in host.stream("count", {"parts": 1, "size": 1_048_576}, deadline_s=10):
             pass
     assert caught.value.code == "limit_exceeded.size"
+    assert await pid_of(host) == pid
+
+
+async def test_g11_a_forged_part_has_the_same_limit(host: EngineHost) -> None:
+    part = frame('{"id":1,"kind":"part","value":null}', 1_048_576)
+    with pytest.raises(LimitExceeded, match="1048611 bytes are more than 1048576"):
+        async for _ in host.stream("forge", payloads=[part], deadline_s=10):
+            pass
 
 
 async def test_g6_a_stream_counts_the_time_of_the_engine_alone(host: EngineHost) -> None:
@@ -632,15 +656,32 @@ async def test_g14_work_begun_is_finished_and_work_queued_is_refused(journal: Pa
     assert lines(journal) == ["begun", "finished", "closed"]
 
 
-async def test_g14_work_that_does_not_end_is_cut() -> None:
+@pytest.mark.parametrize(("retry", "said"), [(False, "was ended by SIGKILL in 'endless'"), (True, "is closed")])
+async def test_g14_work_that_does_not_end_is_cut(retry: bool, said: str) -> None:
     async with open_engine(bench(close_s=0.2)) as host:
         pid = await pid_of(host)
-        call = asyncio.create_task(host.call("endless", deadline_s=None))
+        call = asyncio.create_task(host.call("endless", deadline_s=None, retry=retry))
         await asyncio.sleep(0.05)
         await host.aclose()
         assert not is_running(pid)
-        with pytest.raises(StoreError, match="SIGKILL"):
+        with pytest.raises(StoreError, match=said):
             await call
+
+
+async def test_g14_a_start_that_does_not_end_is_cut() -> None:
+    before = children()
+    async with open_engine(bench("open_endless", close_s=0.2)) as host:
+        call = asyncio.create_task(host.call("pid", deadline_s=None))
+        await until(lambda: children() != before)
+        await host.aclose()
+        assert children() == before
+        with pytest.raises(StoreError, match="was ended by SIGKILL in 'start'"):
+            await call
+
+
+async def test_g14_flushing_is_not_an_operation_to_call(host: EngineHost) -> None:
+    with pytest.raises(InputInvalid, match="done by aclose"):
+        await host.call("close", deadline_s=10)
 
 
 async def test_g14_a_stream_left_open_does_not_hold_up_the_end() -> None:
@@ -651,6 +692,24 @@ async def test_g14_a_stream_left_open_does_not_hold_up_the_end() -> None:
             await host.aclose()
     with pytest.raises(StoreError):
         await anext(parts)
+
+
+async def test_g14_a_program_that_escaped_holds_no_descriptor_here() -> None:
+    async with open_engine(bench()) as host:
+        escaped = (await host.call("leave_a_child", deadline_s=10)).value
+        before = descriptors()
+        await host.aclose()
+        assert descriptors() == before - 3
+        os.kill(escaped, signal.SIGKILL)
+
+
+async def test_g14_closing_a_child_that_is_gone_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async with open_engine(bench()) as host:
+        pid = await pid_of(host)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: pid not in children())
+        await asyncio.sleep(0.05)
+    assert not caplog.records
 
 
 async def test_g14_closing_what_was_never_used_starts_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import resource
 import signal
@@ -55,6 +56,15 @@ async def test_g1_descriptors_of_this_process_do_not_reach_the_child(tmp_path: P
         seen = await surroundings()
     channel = seen["descriptors"][-1]
     assert seen["descriptors"] == [0, 1, 2, channel]
+
+
+async def test_g1_programs_of_the_engine_inherit_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    async with open_engine(bench()) as host:
+        with (tmp_path / "a").open("rb") as file:
+            seen = await host.call("surroundings", fds=[file.fileno()], deadline_s=10)
+    assert len(seen.value["descriptors"]) == 5
+    assert seen.value["inheritable"] == [0, 1, 2]
 
 
 async def test_g1_the_child_has_a_session_of_its_own_and_no_working_directory() -> None:
@@ -128,7 +138,7 @@ asyncio.run(main())
 def another_parent(then: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process with an engine, and the engine's pid."""
     command = [sys.executable, "-c", PARENT.format(then=then)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(ROOT)])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
@@ -169,10 +179,8 @@ def test_g2_where_the_system_does_not_tell_the_end_of_input_does() -> None:
 
 def test_g2_a_child_that_starts_after_its_parent_died_ends() -> None:
     command = [sys.executable, "-c", LIFELINE, str(os.getpid() + 1)]
-    assert (
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=10, check=False).returncode
-        == 1
-    )
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.wait(10) == 1
 
 
 async def test_g2_the_parent_s_ctrl_c_does_not_reach_the_child() -> None:
@@ -225,7 +233,10 @@ async def test_b22_g12_the_event_loop_runs_on_while_an_engine_burns_and_sends() 
     async with open_engine(bench(max_frame_bytes=256 * 1024**2)) as host:
         await pid_of(host)
         ticker = Ticker()
-        async for part in host.stream("busy", {"parts": 1_600, "size": 65_536}, deadline_s=60):
+        async for part in host.stream("busy", {"parts": 800, "size": 65_536}, deadline_s=60):
+            received += len(part.payloads[0])
+        async for part in host.stream("count", {"parts": 1000, "size": 65_536}, deadline_s=60):
+            hashlib.sha256(part.payloads[0])  # slower than the engine: there is always something to read
             received += len(part.payloads[0])
         reply = await host.call("blob", {"size": 100_000_000}, deadline_s=60)
         received += len(reply.payloads[0])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ class Bench:
         self._options = options
         self._journal = Path(options["journal"]) if "journal" in options else None
         self._calls = 0
+        self._kept: tuple[FileIO, ...] = ()
+        atexit.register(time.sleep, options.get("linger_s", 0))
         self.operations: Mapping[str, Callable[[EngineRequest], Any]] = {
             name: getattr(self, name) for name in vars(type(self)) if not name.startswith("_") and name != "note"
         }
@@ -56,7 +59,8 @@ class Bench:
             "environment": dict(os.environ),
             "at start": Path("/proc/self/environ").read_bytes().decode(),
             "arguments": Path("/proc/self/cmdline").read_bytes().decode(),
-            "descriptors": [number for number in range(1024) if _is_open(number)],
+            "descriptors": (descriptors := [number for number in range(1024) if _is_open(number)]),
+            "inheritable": [number for number in descriptors if os.get_inheritable(number)],
             "group": os.getpgrp(),
             "session": os.getsid(0),
             "cwd": str(Path.cwd()),
@@ -66,6 +70,11 @@ class Bench:
 
     def read(self, request: EngineRequest) -> str:
         return b"|".join(file.read() for file in request.files).decode()
+
+    def keep(self, request: EngineRequest) -> list[bool]:
+        """Whether the files of the last request are closed, though somebody keeps them."""
+        kept, self._kept = self._kept, request.files
+        return [file.closed for file in kept]
 
     def open_files(self, request: EngineRequest) -> int:
         return sum(map(_is_open, range(1024)))
@@ -113,6 +122,7 @@ class Bench:
 
     def fail(self, request: EngineRequest) -> None:
         kinds = {"value": ValueError, "key": KeyError, "input": InputInvalid, "exit": SystemExit, "end": EOFError}
+        self.note("fail")
         raise kinds[request.args["kind"]](request.args.get("text", ""))
 
     def limit(self, request: EngineRequest) -> None:
@@ -137,9 +147,17 @@ class Bench:
             pass
 
     def endless_with_a_child(self, request: EngineRequest) -> None:
+        import subprocess  # not at every start
+
         self.note(str(subprocess.Popen(["sleep", "60"]).pid))
         while True:
             pass
+
+    def leave_a_child(self, request: EngineRequest) -> int:
+        """One that left the group and holds the output."""
+        import subprocess
+
+        return subprocess.Popen(["sleep", "60"], start_new_session=True).pid
 
     def allocate(self, request: EngineRequest) -> int:
         return len(bytearray(request.args["size"]))

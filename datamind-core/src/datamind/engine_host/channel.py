@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 from collections.abc import Mapping, Sequence
 from io import FileIO
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from datamind.engine_host.frames import MAX_FILES, MAX_HEADER_BYTES, decoding, encode
 from datamind.engine_host.messages import Payload
-
-_CLOSE_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # macOS has no such flag
 
 
 class ParentGone(BaseException):
@@ -88,9 +87,11 @@ class Channel:
 
     def _read_with_files(self, view: memoryview, files: list[FileIO]) -> int:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._socket, len(view), MAX_FILES, _CLOSE_ON_EXEC)
+            data, descriptors, _, _ = socket.recv_fds(self._socket, len(view), MAX_FILES)
         except OSError:
             raise ParentGone from None
-        files += [FileIO(descriptor) for descriptor in descriptors]
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # `recv_fds` ignores the flag that would do it
+            files.append(FileIO(descriptor))
         view[: len(data)] = data
         return len(data)

@@ -6,19 +6,18 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
-from datamind.core.errors import DataMindError, InputInvalid, LimitExceeded, StoreError
+from datamind.core.errors import InputInvalid, StoreError
 from datamind.core.shielded import finish_despite_cancel
 from datamind.engine_host.messages import EngineReply, Payload
 from datamind.engine_host.process import ChildGone
 from datamind.engine_host.requests import Request, make_request
 from datamind.engine_host.session import Budget, Session
 from datamind.engine_host.spec import EngineSpec
+from datamind.engine_host.turns import Turns
 
 logger = logging.getLogger(__name__)
-
-_OWN_STREAM_S: Final = 1.0
 
 Hold = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -80,8 +79,8 @@ class EngineHost:
         self._while_running = while_running
         self._hold: AbstractAsyncContextManager[object] | None = None
         self._session: Session | None = None
-        self._turns = asyncio.Lock()
-        self._holder: asyncio.Task[Any] | None = None
+        self._turns = Turns(spec.name)
+        self._retiring = asyncio.Lock()
         self._requests = 0
         self._closed = False
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -117,7 +116,7 @@ class EngineHost:
         """
         if retry and fds:
             raise InputInvalid(f"{operation!r} cannot be retried with descriptors: their offset has moved")
-        request = make_request(self._spec, self._next_id(), operation, args or {}, payloads=payloads, fds=fds)
+        request = self._request(operation, args, payloads, fds)
         async with self._turn(operation, deadline_s):
             await self._running()
             work = self._perform(request, deadline_s, retry=retry)
@@ -147,9 +146,7 @@ class EngineHost:
         Raises:
             DataMindError: As in ``call``, also after some parts.
         """
-        request = make_request(
-            self._spec, self._next_id(), operation, args or {}, payloads=payloads, fds=fds, stream=True
-        )
+        request = self._request(operation, args, payloads, fds, stream=True)
         budget = Budget(deadline_s)
         async with self._turn(operation, deadline_s):
             session = await self._begin(request, budget)
@@ -165,7 +162,7 @@ class EngineHost:
         self._cancel_idle_timer()
         try:
             # Its own task is not waited for: a stream that was left open there would never end.
-            if self._holder is not asyncio.current_task():
+            if not self._turns.mine:
                 async with asyncio.timeout(self._spec.close_s), self._turns:
                     await self._end_in_order()
         except TimeoutError:
@@ -205,14 +202,20 @@ class EngineHost:
     async def _running(self) -> Session:
         if self._session is not None and not self._session.alive:
             await finish_despite_cancel(self._retire())
-        if self._session is None:
-            await self._enter_hold()
-            try:
-                self._session = await Session.start(self._spec)
-            except BaseException:
-                await finish_despite_cancel(self._leave_hold())
-                raise
-        return self._session
+        return self._session or await self._start()
+
+    async def _start(self) -> Session:
+        session = None
+        self._refuse_if_closed("start")
+        await self._enter_hold()
+        try:
+            session = self._session = await Session.spawn(self._spec)
+            self._refuse_if_closed("start")  # meanwhile, by an `aclose` that saw no child yet
+            await session.boot()
+        except BaseException:
+            await finish_despite_cancel(self._retire() if session else self._leave_hold())
+            raise
+        return session
 
     async def _enter_hold(self) -> None:
         if self._while_running is not None:
@@ -227,61 +230,50 @@ class EngineHost:
 
     async def _end_in_order(self) -> None:
         if self._session is not None and self._session.alive:
-            await self._session.close(self._next_id())
+            self._requests += 1
+            await self._session.close(self._requests)
         await finish_despite_cancel(self._retire())
 
     async def _retire(self) -> None:
-        session, self._session = self._session, None
-        try:
+        async with self._retiring:
+            session, self._session = self._session, None
             if session is not None:
-                await session.end()
-        finally:
-            await self._leave_hold()
+                try:
+                    await session.end()
+                finally:
+                    await self._leave_hold()
 
-    def _next_id(self) -> int:
+    def _request(
+        self,
+        operation: str,
+        args: Mapping[str, Any] | None,
+        payloads: Sequence[Payload],
+        fds: Sequence[int],
+        *,
+        stream: bool = False,
+    ) -> Request:
+        if operation == "close":
+            raise InputInvalid(f"engine {self._spec.name!r}: 'close' is not called but done by aclose()")
         self._requests += 1
-        return self._requests
+        return make_request(
+            self._spec, self._requests, operation, args or {}, payloads=payloads, fds=fds, stream=stream
+        )
 
     @asynccontextmanager
     async def _turn(self, operation: str, wait_s: float | None) -> AsyncIterator[None]:
-        await self._take_turn(operation, wait_s)
+        self._refuse_if_closed(operation)
+        await self._turns.take(operation, wait_s)
+        self._cancel_idle_timer()
         try:
             self._refuse_if_closed(operation)
             yield
         finally:
-            self._holder = None
             try:
                 if self._session is not None and not self._session.alive:
                     await finish_despite_cancel(self._retire())
             finally:
-                self._turns.release()
+                self._turns.give_back()
                 self._set_idle_timer()
-
-    async def _take_turn(self, operation: str, wait_s: float | None) -> None:
-        self._refuse_if_closed(operation)
-        task = asyncio.current_task()
-        own = self._holder is task  # by a stream, which ends soon if it was dropped, and never if it is still open
-        try:
-            async with asyncio.timeout(_OWN_STREAM_S if own else wait_s):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise self._busy(operation, wait_s, own=own) from None
-        self._holder = task
-        self._cancel_idle_timer()
-
-    def _busy(self, operation: str, wait_s: float | None, *, own: bool) -> DataMindError:
-        if own:
-            return StoreError(
-                f"engine {self._spec.name!r} is busy with a stream of this task and cannot begin {operation!r}",
-                code="store_error.busy",
-                retryable=False,
-                hint="Finish or close the stream first.",
-            )
-        return LimitExceeded(
-            f"engine {self._spec.name!r} was busy for {wait_s:g} s and has not begun {operation!r}",
-            code="limit_exceeded.time",
-            retryable=True,
-        )
 
     def _refuse_if_closed(self, operation: str) -> None:
         if self._closed:
@@ -302,7 +294,7 @@ class EngineHost:
             self._idle_timer = None
 
     def _begin_idle_close(self) -> None:
-        if not self._turns.locked():  # else whoever is at work sets the timer again
+        if not self._turns.taken:  # else whoever is at work sets the timer again
             self._idle_close = asyncio.get_running_loop().create_task(self._close_idle())
 
     async def _close_idle(self) -> None:

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Final, Self
 
 from datamind.core.errors import DataMindError, LimitExceeded, StoreError
-from datamind.core.shielded import finish_despite_cancel
 from datamind.engine_host.failures import read_failure
 from datamind.engine_host.frames import MAX_HEADER_BYTES, MAX_PART_BYTES, Frame, FrameError, FrameTooLarge, encode
 from datamind.engine_host.messages import EngineReply
@@ -52,23 +51,22 @@ class Session:
         self._open: int | None = None
 
     @classmethod
-    async def start(cls, spec: EngineSpec) -> Self:
-        """Start a child and have it make the engine.
+    async def spawn(cls, spec: EngineSpec) -> Self:
+        """Start a child, which runs nothing of the engine yet.
+
+        Raises:
+            StoreError: The system starts no process.
+        """
+        return cls(spec, await Child.spawn(spec))
+
+    async def boot(self) -> None:
+        """Have the child make the engine.
 
         Raises:
             LimitExceeded: Not within ``start_s``, or not within its memory.
-            StoreError: No process, no such factory, or the factory failed or died.
+            StoreError: There is no such factory, or it failed or died.
             DataMindError: What else the factory raised.
         """
-        session = cls(spec, await Child.spawn(spec))
-        try:
-            await session._boot()
-        except BaseException:
-            await finish_despite_cancel(session.end())
-            raise
-        return session
-
-    async def _boot(self) -> None:
         spec = self._spec
         boot = {
             "name": spec.name,
