@@ -28,6 +28,10 @@ class AnswerType(StrEnum):
     COLOR = "color"
     NAME = "name"
     AGE = "age"
+    YEAR = "year"
+    CLOCK = "clock"
+    WEIGHT = "weight"
+    LENGTH = "extent"
     ANY = "any"
 
 
@@ -46,6 +50,10 @@ FIRM: Final = frozenset(
         AnswerType.PLACE,
         AnswerType.NAME,
         AnswerType.AGE,
+        AnswerType.YEAR,
+        AnswerType.CLOCK,
+        AnswerType.WEIGHT,
+        AnswerType.LENGTH,
     }
 )
 """Kinds that can be told by their form: text without one does not answer."""

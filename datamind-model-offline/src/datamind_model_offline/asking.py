@@ -10,11 +10,11 @@ from datamind_model_offline.answer_types import AnswerType as Kind
 
 # They say little about what a question is about.
 _ASKING_WORDS: Final = """
-    please tell know give say show mention mentioned name names named called call kind kinds type types sort many much
+    please tell know give say show mention mentioned name names named called kind kinds type types sort many much
     exactly currently current now right today actually again use uses used does did do can could would should may might
     will shall must need needs get gets got have has had there any some thing things way it is are was were be been
     being according list also still usually normally me i'm per each via within without upon among across toward towards
-    every one ones else please
+    every one ones else us
 """
 # Verbs that an answer often replaces by another.
 _LOOSE_VERBS: Final = """
@@ -26,7 +26,8 @@ _LOOSE_VERBS: Final = """
     provide provided contain contains occur occurred exist live lives lived stay stays stayed work works worked worth
     own owns lead leads led like likes prefer approve approves approved send sends sent pay paid pays cost costs write
     written wrote handle handles deal manage manages buy bought sell sold hear heard see seen teach teaches taught
-    turn turns carry carries wear wears part place case order event way
+    turn turns carry carries wear wears part place case order event way help helps
+    new old main general overall whole own other another same different actual
 """
 ASKING_WORDS: Final = frozenset(_ASKING_WORDS.split())
 LOOSE_VERBS: Final = frozenset(_LOOSE_VERBS.split())
@@ -41,6 +42,10 @@ _SAID_BY_FORM: Final = {
     Kind.PERSON: "person name people",
     Kind.PLACE: "place location located situated city town country",
     Kind.AGE: "old age",
+    Kind.YEAR: "year",
+    Kind.CLOCK: "time",
+    Kind.WEIGHT: "weigh weight weighs heavy",
+    Kind.LENGTH: "far tall high deep wide thick height distance",
     Kind.PHONE: "phone telephone number call dial mobile reach",
     Kind.EMAIL: "email address mail",
     Kind.LINK: "website url link address site",
@@ -57,6 +62,9 @@ _HAN_SAID_BY_FORM: Final = {
     Kind.PERSON: "名字|人",
     Kind.PLACE: "地方|地点",
     Kind.AGE: "年纪|年龄|岁数|多大",
+    Kind.CLOCK: "时间|开始",
+    Kind.WEIGHT: "重量|体重",
+    Kind.LENGTH: "身高|高度|距离|深度|宽度",
     Kind.PHONE: "电话|号码|手机",
     Kind.EMAIL: "邮箱|邮件",
     Kind.LINK: "网址|网站",
@@ -99,7 +107,7 @@ HAN_ASKING: Final = re.compile(
     r"|吗|嗎|呢|吧|么"
 )
 HAN_LIGHT: Final = re.compile(
-    r"可以|能够|需要|应该|目前|现在|一共|总共|大约|主要|以及|意思|怎么办|名字"
+    r"可以|能够|需要|应该|目前|现在|一共|总共|大约|主要|以及|意思|怎么办|名字|表示|代表"
     r"|[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中"
     r"下里裡有为為以由可能会會我你他她它们們一两要来去叫找]"
 )
@@ -111,7 +119,7 @@ _EN_KINDS: Final = (
         Kind.MONEY,
         r"\bhow (?:much|expensive|high|large|big)\b(?=.*\b(?:cost|costs|pay|paid|charged?|price|worth|spend"
         r"|spent|fee|rent|earn|salary|money"
-        r"|budget|deposit|fine|bill|fare|discount|grant|bonus)\b)|\bhow expensive\b|\bhow much (?:is|are"
+        r"|budget|deposit|fine|bill|fare|discount|grant|bonus|allowance|limit|tax)\b)|\bhow expensive\b|\bhow much (?:is|are"
         r"|was|were) (?!.*\b(?:of|percent)\b)",
     ),
     (
@@ -120,10 +128,9 @@ _EN_KINDS: Final = (
         r"|\bhow many (?:minutes|hours|days|weeks|months|years|seconds|nights)\b",
     ),
     (Kind.AGE, r"\bhow old\b|\b(?:what|which) age\b|\bwhat (?:is|was)\b.*\bage\b"),
-    (
-        Kind.NUMBER,
-        r"\bhow (?:many|much|far|tall|high|deep|wide|big|large|heavy|fast|hot|cold|few|thick|strong)\b",
-    ),
+    (Kind.WEIGHT, r"\bhow heavy\b|\bhow much (?:do|does|did|can) .* weigh\b|\bwhat (?:is|was|are) .*\bweight\b"),
+    (Kind.LENGTH, r"\bhow (?:far|tall|high|deep|wide|thick)\b|\bwhat (?:is|was) .*\b(?:distance|height|width|depth)\b"),
+    (Kind.NUMBER, r"\bhow (?:many|much|big|large|fast|hot|cold|few|strong)\b"),
     (Kind.EMAIL, r"\b(?:e-?mail|mail) address\b|\b(?:what|which)\b.*\be-?mail\b"),
     (
         Kind.PHONE,
@@ -131,8 +138,10 @@ _EN_KINDS: Final = (
         r"|\b(?:what|which) number\b.*\b(?:call|dial|ring)\b"
         r"|\bhotline\b|\bextension\b",
     ),
-    (Kind.LINK, r"\b(?:url|website|web address|web page)\b"),
+    (Kind.LINK, r"\bwhat(?:'s| is) the (?:[\w ]+ )?(?:url|website|web address|link)\b|\burl\b|\bweb address\b"),
     (Kind.COLOR, r"\b(?:what|which) colou?rs?\b|\bcolou?rs? (?:is|are|was|were|does|did|do)\b"),
+    (Kind.YEAR, r"\b(?:what|which) year\b"),
+    (Kind.CLOCK, r"\b(?:what|which) time\b|\bat what (?:time|hour)\b|\bhow (?:late|early)\b"),
     (
         Kind.TIME,
         rf"\A(?:and |so |but )?when(?:\s*[?？]|\s+(?:exactly )?{_AUX}\b|'s)|\b(?:since|until|till|by"
@@ -181,6 +190,8 @@ _EN_KINDS: Final = (
     (Kind.METHOD, r"\bhow (?:do|does|did|can|could|should|is|are|was|were|to|would|will)\b"),
 )
 _ZH_KINDS: Final = (
+    (Kind.WEIGHT, r"多重|重量(?:是|为|有)|体重(?:是|为|有)"),
+    (Kind.LENGTH, r"多[高远深宽厚]|(?:身高|高度|距离|深度|宽度)(?:是|为|有)"),
     (Kind.AGE, r"几岁|多少岁|多大年[纪龄]|多大岁数|多大了|今年多大|年龄是|年纪"),
     (Kind.FREQUENCY, r"多久.{0,4}一次|多[长久]时间.{0,4}一次|频率|几[天周月年小].{0,6}一次|隔多久|每隔"),
     (
@@ -194,9 +205,11 @@ _ZH_KINDS: Final = (
         r"多久|多[长長]时间|多[长長]時間|几个?(?:小时|分钟|天|周|月|年|星期)(?!前|份|[是在])|多少(?:天|小时"
         r"|分钟|年|个月|周|日)|多[长長]",
     ),
+    (Kind.YEAR, r"哪一?年|何年|几几年"),
+    (Kind.CLOCK, r"几点|幾點"),
     (
         Kind.TIME,
-        r"什么时候|什麼時候|什么时间|何时|何時|几点|幾點|哪一?[年天月日]|哪一?个月|几月|几号|星期几|周几"
+        r"什么时候|什麼時候|什么时间|何时|何時|几点|幾點|哪一?[年天月日]|哪一?个月|几月|几号(?![房楼线门座桌室院])|星期几|周几"
         r"|时间是|日期|截止|生日|期限|什么年代"
         r"|哪一?个?(?:世纪|年代|朝代|时期|季节)|什么时期|何年|何月|何日",
     ),
@@ -225,7 +238,7 @@ _KINDS: Final = {
     "zh": tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _ZH_KINDS),
 }
 _HOW_MANY: Final = re.compile(
-    rf"\bhow (?:many|much)\s+((?:[\w-]+\s+){{0,4}}?[\w-]+)"
+    rf"\bhow many\s+((?:[\w-]+\s+){{0,4}}?[\w-]+)"
     rf"(?=\s+(?:{_AUX}|of|in|on|per|at|to|for|from|make|made|there|the|a|i|we|you)\b|\s*[?？]|\s*\Z)",
     re.IGNORECASE,
 )
@@ -233,7 +246,7 @@ HAN_CATEGORY: Final = re.compile(
     r"(?:什么样的|什么|哪(?:个|种|家|些|本|款|类|所|门|座|条"
     r"|支)?)([\u4e00-\u9fff]{1,3}?)(?=[的是在由有要能可会？?，,]|\Z)"
 )
-_ANY_COUNT: Final = "个種种位次些"
+_ANY_COUNT: Final = "个種种位次些钱号"
 _HAN_UNIT: Final = re.compile(r"(?:多少|几|第几)\s*(?:个(?=[\u4e00-\u9fff]))?([\u4e00-\u9fff]{1,2})")
 _COUNTED: Final = frozenset({Kind.NUMBER, Kind.DURATION, Kind.MONEY, Kind.TIME})
 

@@ -27,6 +27,7 @@ _QUESTION: Final = re.compile(r"[?？]\Z|怎么办\Z")
 _ASKING_TITLE: Final = re.compile(
     r"(?:how|what|when|where|who|why|which|can|do|does|is|are|may) |如何|怎么|怎样|什么", re.IGNORECASE
 )
+_TITLE_CHARS: Final = 100
 _FRONT: Final = re.compile(r"#{1,6}[ \t]+|>[ \t]?")
 
 
@@ -149,7 +150,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
     """A short first line with an empty line after it: a title without a mark."""
     return (
         not text[:start].strip()
-        and end - start <= 60
+        and end - start <= _TITLE_CHARS
         and text[end:].startswith(("\n\n", "\r\n\r\n"))
         and (_ENDS.search(text[start:end]) is None)
     )

@@ -9,6 +9,7 @@ from typing import Final
 
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind.capabilities.text.scripts import HAN
+from datamind.capabilities.text.sentences import split_sentences
 from datamind.capabilities.text.stopwords import stop_words
 from datamind.capabilities.text.tokens import tokenize_for_index
 from datamind_model_offline import lexicon
@@ -121,8 +122,18 @@ class Question:
 
 
 def analyse(text: str) -> Question:
-    """Take a question apart."""
+    """Take a question apart. Of several sentences the ones that ask count; those in front of them are its context."""
     normal = normalize_nfkc(text[:MAX_QUESTION_CHARS]).strip()
+    sentences = [normal[start:end] for start, end in split_sentences(normal)]
+    asking = [i for i, sentence in enumerate(sentences) if sentence.endswith("?")]
+    if not asking or len(sentences) == 1:
+        return _analyse(normal)
+    question = _analyse(" ".join(sentences[i] for i in asking))
+    said = [sentence for i, sentence in enumerate(sentences[: asking[-1]]) if i not in asking]
+    return with_context(question, _analyse(" ".join(said))) if said else question
+
+
+def _analyse(normal: str) -> Question:
     language = "zh" if _HAN_RUN.search(normal) else "en"
     kind = kind_asked(normal, language)
     terms = _with_category([*_latin_terms(normal, language, kind), *_han_terms(normal, kind)])
@@ -131,7 +142,7 @@ def analyse(text: str) -> Question:
 
 def _with_category(terms: Sequence[Term]) -> tuple[Term, ...]:
     """The category counts in full where the question names nothing else: "Which school did I go to?"."""
-    if any(term.weight >= 1.0 for term in terms):
+    if any(term.weight >= _LOOSE for term in terms):
         return tuple(terms)
     return tuple(replace(term, weight=1.0) if term.weight == _CATEGORY_WEIGHT else term for term in terms)
 
@@ -163,7 +174,7 @@ def _latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
         word, folded = match[0], match[0].casefold().replace("’", "'").removesuffix("'s")
         is_quoted = _within(match.start(), quoted)
         tokens = tokenize_for_index(word)
-        if not tokens or (not is_quoted and folded.replace("'", "") in stop_words("en") and word != "US"):
+        if not tokens or (not is_quoted and folded.replace("'", "") in stop_words("en")):
             continue
         is_number = any(char.isdigit() for char in word)
         is_owner = _POSSESSIVE.search(match[0]) is not None

@@ -20,18 +20,18 @@ from datamind.capabilities.text.stopwords import stop_words
 from datamind.capabilities.text.tokens import tokenize_for_index
 from datamind_model_offline.answer_types import FIRM, AnswerType, cue_of, form_of, is_clear
 from datamind_model_offline.passages import Unit
-from datamind_model_offline.question import FIRST_PERSON, Question, Term
+from datamind_model_offline.question import Question, Term
 
 CHOICE: Final[Mapping[str, float]] = {
-    "own": 2.3, "related": 2.6, "head": 1.3, "before": 0.7, "chunk": -2.4, "missing": -2.8, "names_missing": -0.3,
-    "names_far": 0.4, "worst": -1.5, "kind": 0.8, "kind_missing": -1.4, "cue": 0.6, "unit": 0.6, "unit_missing": -0.6,
-    "near": 0.5, "phrase": 1.0, "share": 1.9, "rank": 1.1, "length": -0.4, "new": -1.7, "faq": 0.2, "bare": -1.1,
-    "whose": -0.4, "attribute_missing": -1.5,
+    "own": 2.3, "related": 2.6, "head": 1.4, "before": 0.5, "chunk": -2.4, "missing": -2.8, "names_missing": -0.3,
+    "names_far": 0.4, "worst": -1.7, "kind": 0.7, "kind_missing": -1.3, "cue": 0.6, "unit": 0.6, "unit_missing": -0.6,
+    "near": 0.5, "phrase": 0.7, "share": 1.8, "rank": 1.1, "length": -0.4, "new": -1.6, "faq": 0.2, "bare": -1.1,
+    "whose": -0.8, "attribute_missing": -1.4,
 }  # fmt: skip
 TRUST: Final[Mapping[str, float]] = {
-    "bias": 0.6, "missing": -3.5, "names_missing": -0.7, "names_far": -2.0, "worst": -0.7, "own": 2.1, "related": 1.3,
-    "head": 0.8, "before": 0.7, "phrase": 0.9, "faq": 0.5, "unit": 0.5, "unit_missing": -0.3, "bare": -1.8,
-    "whose": -0.7, "attribute_missing": -1.0,
+    "bias": 0.8, "missing": -3.2, "names_missing": -0.6, "names_far": -1.8, "worst": -0.9, "own": 2.3, "related": 1.0,
+    "head": 0.5, "before": 0.5, "phrase": 0.7, "faq": 0.3, "unit": 0.4, "unit_missing": -0.2, "bare": -1.3,
+    "whose": -1.2, "attribute_missing": -1.2,
 }  # fmt: skip
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
@@ -43,6 +43,7 @@ FEATURES: Final = (
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
+_SINGULAR: Final = re.compile(r"(?:i|i'm|my|me|mine)\b", re.IGNORECASE)
 _SAYS: Final = 0.4
 _UNSEEN: Final = 8
 _CJK: Final = "\u2e80"
@@ -209,7 +210,7 @@ class Scorer:
     def _is_anothers(self, unit: Unit) -> bool:
         """Whether the user speaks of himself and the question is not about him; Chinese leaves such words out."""
         question = self._question
-        of_the_user = unit.found.surface == "memory" and FIRST_PERSON.match(unit.text) is not None
+        of_the_user = unit.found.surface == "memory" and _SINGULAR.match(unit.text) is not None
         return of_the_user and question.language == "en" and not question.is_of_the_user
 
     def _answers_heading(self, unit: Unit) -> float:

@@ -85,6 +85,8 @@ _ADVERBIAL: Final = re.compile(
 )
 
 
+# "I changed doctors: my doctor is Dr Amin."
+_CLAUSE: Final = re.compile(r"\A[^:：;；]{3,80}[:：;；]\s*(?=(?:my|our|i|we)\b|我)", re.IGNORECASE)
 _MAX_CHARS: Final = 300
 
 
@@ -95,6 +97,10 @@ def parse_statement(sentence: str) -> Statement | None:
     text = _ADVERBIAL.sub("", " ".join(normalize_nfkc(sentence).replace("’", "'").split()))
     if text.endswith(("?", "？")):
         return None
+    return _read(text) or _read(_CLAUSE.sub("", text))
+
+
+def _read(text: str) -> Statement | None:
     for form in STATEMENT_FORMS:
         match = form.pattern.fullmatch(text)
         if match is not None:
