@@ -41,7 +41,7 @@ QUESTIONS: Final = (
     Question("price", "What does a return ticket to Skarv cost?", ("184 crowns",), ("handbook.md",)),
     Question("boat", "When does the last boat to Skarv leave?", ("21:40",), (STATEMENTS[4],)),
     Question("phone", "夜间值班电话是多少？", ("6620-4417",), ("duty-zh.md",)),
-    Question("refund", "How do I refund a ticket for a missed crossing?", ("missed crossing",), (SKILL,)),
+    Question("refund", "How do I refund a ticket for a missed crossing?", ("60 percent",), (SKILL,)),
     Question("nothing", "Who painted the lighthouse of Tarvik?", None, ()),
 )
 
