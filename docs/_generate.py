@@ -218,7 +218,8 @@ def kinds_page() -> str:
 
 
 def readme_page(member: Path) -> str:
-    return (member / "README.md").read_text(encoding="utf-8")
+    # Links of a README are those of the repository, where the documentation lies in `docs`.
+    return (member / "README.md").read_text(encoding="utf-8").replace("](../docs/", "](../")
 
 
 PAGES: dict[str, Callable[[], str]] = {
