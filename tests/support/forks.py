@@ -67,6 +67,7 @@ class Forks:
         """Fork a child for a job; does not wait for it."""
         out = self._folder / str(next(self._numbers))
         out.mkdir()
+        (out / "printed.txt").touch()
         pid = self.ask({"job": job, "args": args, "out": str(out)})
         self._running.add(pid)
         return Child(pid, out, self)

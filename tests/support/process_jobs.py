@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,23 @@ async def write_many(folder: str, name: str, writes: int, others: int) -> list[d
         told.append(spell(await system.call("memory_save", {"text": text}, role=Role.STORE)))
     await system.aclose()
     return told
+
+
+async def write_until(folder: str, name: str, stop: str) -> None:
+    """Writes of every kind with keys of their own, until a file is there; each is told before and after."""
+    system = await open_in(folder)
+    say("ready")
+    for number in count():
+        if Path(stop).exists():
+            break
+        tool = ("memory_save", "kb_add_text", "skill_upsert")[number % 3]
+        arguments: dict[str, Any] = {"text": f"{name} says {number}"}
+        if tool == "skill_upsert":
+            arguments = {"name": f"skill-{name}-{number}", "description": f"From {name}", "body": f"Do {number}."}
+        say(json.dumps({"key": f"{name}-{number}"}))
+        told = spell(await system.call(tool, arguments, role=Role.STORE, ctx=request(system, f"{name}-{number}")))
+        say(json.dumps({"key": f"{name}-{number}", **told}))
+    await system.aclose()
 
 
 async def write_same(folder: str, tool: str, arguments: dict[str, Any], times: int, others: int) -> list[Any]:

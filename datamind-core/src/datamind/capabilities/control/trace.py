@@ -14,7 +14,6 @@ from datamind.core.receipts import IngestReceipt, profile_of_receipt
 from datamind.core.record import Instant, Record
 from datamind.core.source import SourceRef
 
-
 _DONE: Final = {"superseded": "stored in place of what held before", "replaced": "stored in place of the old version"}
 
 
