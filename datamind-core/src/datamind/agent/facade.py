@@ -36,6 +36,7 @@ from datamind.core.types import Role
 from datamind.plugins import ProviderKind
 
 MAX_TEXT_CHARS = 200_000
+MAX_QUESTION_CHARS = 8_000
 Progress = Callable[[int, str], None]
 
 
@@ -87,7 +88,7 @@ class DataMind:
         )
         if not isinstance(source, str):
             return await Direct(self).ingest(source, ctx)
-        ctx = replace(ctx, user_text=_checked(source, "text to store"))
+        ctx = replace(ctx, user_text=_checked(source, "text to store", MAX_TEXT_CHARS))
         result = await self._run(ctx, source, ())
         assert isinstance(result, StoreResult)  # the STORE role's loop makes nothing else
         return result
@@ -105,7 +106,10 @@ class DataMind:
             ModelError: The model failed.
         """
         ctx = RequestContext(
-            self.profile.name, Role.RETRIEVE, session=session, user_text=_checked(question, "question")
+            self.profile.name,
+            Role.RETRIEVE,
+            session=session,
+            user_text=_checked(question, "question", MAX_QUESTION_CHARS),
         )
         result = await self._run(ctx, question, tuple(history))
         assert isinstance(result, InferenceResult)  # the RETRIEVE role's loop makes nothing else
@@ -120,7 +124,8 @@ class DataMind:
             InputInvalid: Blank text; before any event.
             PluginError: There is no model; before any event.
         """
-        ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text"))
+        limit = MAX_TEXT_CHARS if role is Role.STORE else MAX_QUESTION_CHARS
+        ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text", limit))
         turn = await self._turn(ctx, text, tuple(history))
         loop = await self._loop(role)
         finished = False
@@ -325,12 +330,12 @@ def loop_config(settings: Settings) -> AgentLoopConfig:
     )
 
 
-def _checked(text: str, what: str) -> str:
+def _checked(text: str, what: str, limit: int) -> str:
     if not text.strip():
         raise InputInvalid(f"the {what} is blank ({text[:20]!r})", hint="Write something.")
-    if len(text) > MAX_TEXT_CHARS:
+    if len(text) > limit:
         raise InputInvalid(
-            f"the {what} has {len(text)} characters, more than {MAX_TEXT_CHARS}",
+            f"the {what} has {len(text)} characters, more than {limit}",
             hint="Put it in a file and ingest that.",
         )
     try:
