@@ -222,9 +222,16 @@ def readme_page(member: Path) -> str:
     return (member / "README.md").read_text(encoding="utf-8").replace("](../docs/", "](../")
 
 
+def cli_page() -> str:
+    from datamind_cli.reference import reference_page
+
+    return reference_page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "plugins/kinds.md": kinds_page,
     **{f"plugins/{member.name}.md": partial(readme_page, member) for member in members()},
+    "reference/cli.md": cli_page,
     "reference/errors.md": errors_page,
     "reference/plugin-hooks.md": hooks_page,
     "reference/settings.md": settings_page,
