@@ -38,7 +38,7 @@ def test_a74_processes_killed_at_random_moments_beside_one_that_lives(
     def start() -> Child:
         return forks.start(f"{JOBS}:write_until", folder=str(folder), name=f"w{next(names)}", stop=str(stop))
 
-    with Forks(tmp_path_factory.mktemp("forks"), JOBS) as forks:
+    with Forks(tmp_path_factory.mktemp("forks"), "tests.support.quicker", JOBS) as forks:
         forks.preload(forks.run("tests.support.kill_jobs:modules_of_a_write"))
         working, all_of_them = [start(), start()], []
         all_of_them += working

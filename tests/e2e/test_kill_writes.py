@@ -60,7 +60,7 @@ class Trials:
 
 @pytest.fixture(scope="module")
 def trials(folder: Path) -> Iterator[Trials]:
-    with Forks(folder / "forks", JOBS) as forks:
+    with Forks(folder / "forks", "tests.support.quicker", JOBS) as forks:
         forks.preload(forks.run(f"{JOBS}:modules_of_a_write"))
         yield Trials(forks, folder)
 

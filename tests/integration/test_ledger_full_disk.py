@@ -22,7 +22,7 @@ KIB = 1024
 
 @pytest.fixture(scope="module")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    with Forks(tmp_path_factory.mktemp("forks"), JOBS, KILL_JOBS) as running:
+    with Forks(tmp_path_factory.mktemp("forks"), "tests.support.quicker", JOBS, KILL_JOBS) as running:
         running.preload(running.run(f"{KILL_JOBS}:modules_of_a_write"))
         yield running
 

@@ -23,7 +23,7 @@ JOBS = "tests.support.process_jobs"
 
 @pytest.fixture(scope="module")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    with Forks(tmp_path_factory.mktemp("forks"), JOBS) as running:
+    with Forks(tmp_path_factory.mktemp("forks"), "tests.support.quicker", JOBS) as running:
         # Another user may not be able to read the modules.
         running.preload(running.run("tests.support.kill_jobs:modules_of_a_write"))
         yield running

@@ -10,13 +10,10 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from pydantic import BaseModel
 
 from datamind.capabilities.control import contents
 from datamind.capabilities.control.sources import SourceLog
@@ -244,12 +241,6 @@ class _Trial:
         out = self.folder / f"out-{next(self._numbers)}"
         out.mkdir()
         return out
-
-
-# So that a text which is kept beside control.db need not be a long one.
-contents.INLINE_BYTES = 4096  # type: ignore[misc]
-# Most of what a start takes is making these, and they are the same in every process.
-BaseModel.model_json_schema = classmethod(lru_cache(BaseModel.model_json_schema.__func__))  # type: ignore[method-assign]
 
 
 async def prepare(case: str, folder: str) -> None:
