@@ -57,7 +57,8 @@ class Trace(Record):
         if kinds:
             lines.append(f"The audit chain has {kinds}.")
         if self.cited_by:
-            lines.append(f"{_count(len(self.cited_by), 'answer')} rest on it: {', '.join(self.cited_by)}.")
+            verb = "rests" if len(self.cited_by) == 1 else "rest"
+            lines.append(f"{_count(len(self.cited_by), 'answer')} {verb} on it: {', '.join(self.cited_by)}.")
         return lines
 
 
