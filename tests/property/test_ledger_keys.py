@@ -50,7 +50,7 @@ steps = st.builds(
 
 
 @given(st.lists(steps, max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_key_has_one_effect_and_one_receipt(history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_live(history, Path(folder)))
