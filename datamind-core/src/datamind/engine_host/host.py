@@ -294,8 +294,7 @@ class EngineHost:
             self._idle_timer = None
 
     def _begin_idle_close(self) -> None:
-        if not self._turns.taken:  # else whoever is at work sets the timer again
-            self._idle_close = asyncio.get_running_loop().create_task(self._close_idle())
+        self._idle_close = asyncio.get_running_loop().create_task(self._close_idle())
 
     async def _close_idle(self) -> None:
         async with self._turns:

@@ -20,11 +20,6 @@ class Turns:
         self._holder: asyncio.Task[Any] | None = None
 
     @property
-    def taken(self) -> bool:
-        """Whether somebody is at work."""
-        return self._lock.locked()
-
-    @property
     def mine(self) -> bool:
         """Whether the running task is at work: it has a stream that it left open."""
         return self._holder is not None and self._holder is asyncio.current_task()

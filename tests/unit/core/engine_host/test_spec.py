@@ -45,7 +45,7 @@ def test_paths_of_the_command_do_not_depend_on_the_working_directory(monkeypatch
 
 def test_a_start_loads_no_framework(tmp_path) -> None:
     code = "import datamind.engine_host.child, sys; print(*sys.modules)"
-    command = [sys.executable, "-I", "-c", code]
+    command = [sys.executable, "-c", code]
     loaded = set(subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split())
     assert "datamind.engine_host.child" in loaded
     heavy = {
