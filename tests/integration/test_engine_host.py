@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import resource
 import signal
 import struct
 from collections.abc import AsyncIterator
@@ -290,6 +292,26 @@ async def test_a_missing_interpreter_is_a_store_error(monkeypatch: pytest.Monkey
     async with open_engine(bench()) as host:
         with pytest.raises(StoreError, match="cannot be started"):
             await host.call("pid", deadline_s=10)
+
+
+async def test_a_system_without_descriptors_starts_nothing_and_loses_none(host: EngineHost) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = []
+    try:
+        for left in range(7):  # one after another, each step of a start lacks one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+            with contextlib.suppress(OSError):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            for _ in range(left):
+                os.close(taken.pop())
+            with pytest.raises(StoreError, match=r"cannot be started: .*Too many open files"):
+                await host.call("pid", deadline_s=10)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in taken:
+            os.close(descriptor)
+    assert (await host.call("calls", deadline_s=10)).value == 1
 
 
 # G6, G8: limits.

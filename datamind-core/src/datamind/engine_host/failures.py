@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 from datamind.core import errors
@@ -96,10 +95,3 @@ def out_of_memory(engine: str, operation: str) -> errors.LimitExceeded:
         code="limit_exceeded.memory",
         hint="Ask for less at a time.",
     )
-
-
-def as_mapping(value: object) -> Mapping[str, Any]:
-    """The value, if it is a JSON object."""
-    if not isinstance(value, dict):
-        raise FrameError("a JSON object is missing")
-    return value

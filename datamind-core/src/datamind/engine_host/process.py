@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from datamind.core.errors import DataMindError, LimitExceeded, StoreError
 from datamind.engine_host.failures import out_of_memory
@@ -32,6 +32,19 @@ _OUT_OF_MEMORY: Final = re.compile(
 
 class ChildGone(Exception):
     """The child is dead, or has closed its end."""
+
+
+class _Pipe(NamedTuple):
+    reader: int
+    writer: int
+
+
+def _pipe(*, reader: ExitStack, writer: ExitStack) -> _Pipe:
+    """A pipe, each end closed with its stack."""
+    pipe = _Pipe(*os.pipe())
+    reader.callback(os.close, pipe.reader)
+    writer.callback(os.close, pipe.writer)
+    return pipe
 
 
 class Child:
@@ -60,32 +73,28 @@ class Child:
         Raises:
             StoreError: The system starts no process.
         """
-        with ExitStack() as ours, ExitStack() as theirs:
-            mine, other = socket.socketpair()
-            ours.callback(mine.close)
-            theirs.callback(other.close)
-            mine.setblocking(False)
-            stdin, lifeline = os.pipe()
-            output, stdout = os.pipe()
-            for stack, descriptor in ((theirs, stdin), (ours, lifeline), (ours, output), (theirs, stdout)):
-                stack.callback(os.close, descriptor)
-            try:
+        try:
+            with ExitStack() as ours, ExitStack() as theirs:
+                mine, other = socket.socketpair()
+                ours.enter_context(mine)
+                theirs.enter_context(other)
+                mine.setblocking(False)
+                lifeline = _pipe(reader=theirs, writer=ours)
+                output = _pipe(reader=ours, writer=theirs)
                 process = await asyncio.create_subprocess_exec(
                     *child_command(other.fileno()),
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stdout,
+                    stdin=lifeline.reader,
+                    stdout=output.writer,
+                    stderr=output.writer,
                     pass_fds=(other.fileno(),),
                     start_new_session=True,
                     cwd="/",
                     env=child_environment(spec),
                 )
-            except OSError as error:
-                raise StoreError(
-                    f"engine {spec.name!r} cannot be started: {error}", code="store_error.start"
-                ) from error
-            ours.pop_all()
-            return cls(spec, process, mine, output, lifeline)
+                ours.pop_all()
+                return cls(spec, process, mine, output.reader, lifeline.writer)
+        except OSError as error:
+            raise StoreError(f"engine {spec.name!r} cannot be started: {error}", code="store_error.start") from error
 
     @property
     def alive(self) -> bool:

@@ -101,9 +101,7 @@ class Session:
 
     async def answer(self, request: Request, budget: Budget) -> EngineReply:
         """The one answer to the request that was sent."""
-        reply = await self._next(request, budget, ("end",), self._spec.max_frame_bytes)
-        assert reply is not None  # the kind says so
-        return reply
+        return await self._next(request, budget, ("end",), self._spec.max_frame_bytes)
 
     async def part(self, request: Request, budget: Budget) -> EngineReply | None:
         """The next part, or None after the last."""
@@ -144,7 +142,7 @@ class Session:
         """What a child died of that ended by itself."""
         return self._child.cause_of_death(operation)
 
-    async def _next(self, request: Request, budget: Budget, kinds: Sequence[str], max_bytes: int) -> EngineReply | None:
+    async def _next(self, request: Request, budget: Budget, kinds: Sequence[str], max_bytes: int) -> EngineReply:
         try:
             async with self._watch(request.operation, budget):
                 frame = await self._child.receive(max_bytes)
@@ -177,8 +175,10 @@ class Session:
             async with budget.running():
                 yield
         except ChildGone:
-            await self._child.ended(_PATIENCE_S)  # a kill now could hide what it is dying of
-            self._child.kill()
+            try:
+                await self._child.ended(_PATIENCE_S)  # a kill now could hide what it is dying of
+            finally:
+                self._child.kill()
             raise
         except BaseException as error:
             self._child.kill()

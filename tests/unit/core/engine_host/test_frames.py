@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datamind.engine_host.frames import MAX_DEPTH, MAX_HEADER_BYTES, Frame, FrameError, FrameTooLarge, decoding, encode
@@ -40,6 +40,7 @@ def raw(header: bytes, sizes: Sequence[int] = (), *, magic: bytes = b"DM", heade
     return struct.pack("!2sHI", magic, len(sizes), length) + struct.pack(f"!{len(sizes)}Q", *sizes) + header
 
 
+@settings(max_examples=50)
 @given(header=st.dictionaries(st.text(), JSON, max_size=5), payloads=st.lists(st.binary(max_size=100), max_size=5))
 def test_what_is_sent_arrives(header: dict[str, Any], payloads: list[bytes]) -> None:
     data = b"".join(encode(header, payloads, max_bytes=ROOM))
