@@ -171,3 +171,10 @@ async def test_a69_the_configured_top_k_is_how_many_passages_come_back(tmp_path:
             await write(system, "kb_add_text", text=f"Larch tree number {number}.")
         assert len(contents(await read(system, "kb_search", query="larch"))) == 2
         assert len(contents(await read(system, "kb_search", query="larch", top_k=3))) == 3
+
+
+async def test_the_stores_and_settings_in_a_folder_are_no_documents(tmp_path: Path, handbook: Path) -> None:
+    async with open_system(tmp_path) as system:
+        (system.profile.data_dir / "datamind.toml").write_text("[kb]\nbackend = 'memory'\n", encoding="utf-8")
+        stored = await system.ingest(tmp_path)
+        assert [receipt.source.uri.rpartition("/")[2] for receipt in stored.receipts] == ["handbook.md"]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import asyncio
+import atexit
+import threading
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Self
-
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from typing import Any, Self, TypeVar
 
 from datamind.agent import build_datamind
 from datamind.agent.direct import IngestSource
 from datamind.agent.facade import DataMind
 from datamind.capabilities.control.trace import Trace
 from datamind.config.settings import Settings
+from datamind.core.errors import InputInvalid
 from datamind.core.evidence import InferenceResult
 from datamind.core.protocols.agent import Approver
 from datamind.core.receipts import IngestReceipt, StoreResult
+
+T = TypeVar("T")
 
 
 def open(
@@ -41,27 +44,32 @@ def open(
 
 
 class SyncDataMind:
-    """The facade on an event loop of its own; every method blocks until it is done."""
+    """The facade on an event loop of its own; every method blocks until it is done.
+
+    One that is never closed is closed when the program ends.
+    """
 
     def __init__(self, settings: Settings, *, approver: Approver | None = None) -> None:
-        self._stack = ExitStack()
-        self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal())
+        self._loop = asyncio.new_event_loop()
+        # A daemon: a program that forgets to close, or dies of an error, still ends.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="datamind", daemon=True)
+        self._thread.start()
         try:
-            self._system: DataMind = self._portal.call(lambda: build_datamind(settings, approver=approver))
+            self._system: DataMind = self._call(build_datamind(settings, approver=approver))
         except BaseException:
-            self._stack.close()
+            self._end_loop()
             raise
-        self._stack.callback(self._portal.call, self._system.aclose)
+        atexit.register(self.close)
 
     def ingest(self, source: IngestSource, **options: Any) -> StoreResult:
         """See ``DataMind.ingest``."""
-        return self._portal.call(lambda: self._system.ingest(source, **options))
+        return self._call(self._system.ingest(source, **options))
 
     def query(self, question: str, **options: Any) -> InferenceResult:
         """See ``DataMind.query``."""
-        return self._portal.call(lambda: self._system.query(question, **options))
+        return self._call(self._system.query(question, **options))
 
-    def add(self, source: str | Path | Sequence[Path] | Sequence[Mapping[str, Any]], **options: Any) -> StoreResult:
+    def add(self, source: IngestSource, **options: Any) -> StoreResult:
         """``ingest`` by its short name."""
         return self.ingest(source, **options)
 
@@ -71,18 +79,37 @@ class SyncDataMind:
 
     def trace(self, asked: str) -> Trace:
         """See ``DataMind.trace``."""
-        return self._portal.call(lambda: self._system.trace(asked))
+        return self._call(self._system.trace(asked))
 
     def receipts(self, *, limit: int = 20) -> Sequence[IngestReceipt]:
         """The latest receipts, newest first."""
-        return self._portal.call(lambda: self._system.receipts.latest(limit=limit))
+        return self._call(self._system.receipts.latest(limit=limit))
 
     def close(self) -> None:
         """Close every store; may be called twice."""
-        self._stack.close()
+        if self._thread.is_alive():
+            atexit.unregister(self.close)
+            self._call(self._system.aclose())
+            self._end_loop()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        if not self._thread.is_alive():
+            work.close()
+            raise InputInvalid("this DataMind is closed", hint="Open the profile again.")
+        running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()  # Ctrl-C here ends the run there
+            raise
+
+    def _end_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -61,6 +61,10 @@ class Direct:
     def _routes(
         self, source: Path | Sequence[Path] | Sequence[Mapping[str, Any]]
     ) -> tuple[list[Route], tuple[Path, ...]]:
+        if not isinstance(source, Path | Sequence):
+            raise InputInvalid(
+                f"a {type(source).__name__} cannot be stored", hint="Give text, a Path, Paths or records."
+            )
         items = [source] if isinstance(source, Path) else list(source)
         available = frozenset(self._system.registry(Role.STORE))
         if not items:

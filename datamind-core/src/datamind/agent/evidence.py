@@ -22,7 +22,7 @@ _GOES_ON_AS_CODE: Final = re.compile(r"\.[a-z_]|\(|\s?[-+*/]?=(?!=)", re.ASCII)
 _QUOTED: Final = re.compile(
     r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|「([^」\n]{2,400})」|『([^』\n]{2,400})』|«([^»\n]{2,400})»"
 )
-_LIST_LABEL: Final = re.compile(r"\s*(?:[-*+•]\s+)?(?:\(?\d{1,3}[.)、]\s*)?")
+_LIST_LABEL: Final = re.compile(r"\s*(?:[-*+•]\s+)?(?:\(?\d{1,3}[.)、](?!\d)\s*)?")
 _CITE_KEY: Final = re.compile(r'\{"cite": \d+, ')
 _OPENERS: Final = '[(（【［`"“「'
 _LOOK_BACK: Final = 40

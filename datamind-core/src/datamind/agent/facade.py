@@ -330,7 +330,9 @@ def loop_config(settings: Settings) -> AgentLoopConfig:
     )
 
 
-def _checked(text: str, what: str, limit: int) -> str:
+def _checked(text: object, what: str, limit: int) -> str:
+    if not isinstance(text, str):
+        raise InputInvalid(f"the {what} is a {type(text).__name__}, not text", hint="Give a str.")
     if not text.strip():
         raise InputInvalid(f"the {what} is blank ({text[:20]!r})", hint="Write something.")
     if len(text) > limit:

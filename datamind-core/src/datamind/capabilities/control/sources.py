@@ -137,13 +137,6 @@ class SourceLog:
         found = await self._rows(query, (surface, document_id))
         return found[0] if found else None
 
-    async def ended_by(self, surface: DataSurface, document_id: str, receipt_id: str) -> bool:
-        """Whether the write of this receipt ended an earlier version of a document."""
-        query = "SELECT 1 FROM sources WHERE surface = ? AND document_id = ? AND end_receipt_id = ? LIMIT 1"
-        return (
-            await self._db.read(lambda db: db.execute(query, (surface, document_id, receipt_id)).fetchone()) is not None
-        )
-
     async def get(self, source_id: str) -> Sequence[StoredSource]:
         """One source on every surface that has or had it."""
         return await self._rows("SELECT * FROM sources WHERE source_id = ?", (source_id,))

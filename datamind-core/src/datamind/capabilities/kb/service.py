@@ -226,24 +226,32 @@ class KBWrites:
             new.document_id, new.source, "", new.title, new.metadata, (unit.receipt_id,), "active", now(), 0
         )
         await self._stores.put(store, stored, loaded.text)
-        await self._sources.put(
-            DataSurface.KB,
-            new.document_id,
-            new.source,
-            loaded.text,
-            unit.receipt_id,
-            title=new.title,
-            metadata=new.metadata,
-        )
-        # Asked of the log, not of what was there before: a redo after a crash finds its own version in place.
-        replaced = await self._sources.ended_by(DataSurface.KB, new.document_id, unit.receipt_id)
+        try:
+            replaced = await self._sources.put(
+                DataSurface.KB,
+                new.document_id,
+                new.source,
+                loaded.text,
+                unit.receipt_id,
+                title=new.title,
+                metadata=new.metadata,
+            )
+        except Exception:
+            await self._put_back(store, new.document_id, current)
+            raise
         return _result("replaced" if replaced else "added", 1, new.document_id, loaded)
 
     async def delete(self, document_ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
         """Take documents off every read path; their text is kept for a revert."""
         store = await self._stores.store()
+        held = [(name, await self._sources.current(DataSurface.KB, name)) for name in document_ids]
         await store.delete_documents(document_ids)
-        count = await self._sources.end(DataSurface.KB, document_ids, unit.receipt_id)
+        try:
+            count = await self._sources.end(DataSurface.KB, document_ids, unit.receipt_id)
+        except Exception:
+            for name, current in held:
+                await self._put_back(store, name, current)
+            raise
         return SurfaceWriteResult(
             surface=DataSurface.KB,
             operation="deleted" if count else "none",
@@ -263,6 +271,13 @@ class KBWrites:
     async def sync(self) -> None:
         """Make the writes so far survive a power loss."""
         await (await self._stores.store()).sync()
+
+    async def _put_back(self, store: VectorStore, document_id: str, current: StoredSource | None) -> None:
+        # What could not be registered must not be found, and what is still registered must be.
+        if current is None:
+            await store.delete_documents([document_id])
+        else:
+            await self._stores.put(store, current, await self._sources.text(current.content_hash))
 
     async def _is_same(
         self, store: VectorStore, current: StoredSource | None, new: NewDocument, unit: WriteUnit

@@ -25,6 +25,7 @@ from datamind.core.types import DataSurface, ToolEffect
 _TEXT_BYTES = 16 * 1024 * 1024
 _PAGE_CHARS = 8_000
 _SNIFFED_BYTES = 4_096
+SETTINGS_FILE = "datamind.toml"
 Metadata = dict[str, str | int | float | bool]
 
 
@@ -154,11 +155,20 @@ async def _plan_path(args: AddPathArguments, ctx: ToolContext) -> AsyncIterator[
     if not await anyio.to_thread.run_sync(is_folder, located):
         yield await _plan_one(located, "", args.metadata, ctx)
         return
-    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+    for below in await anyio.to_thread.run_sync(_documents_below, located, path_policy(ctx)):
         try:
             yield await _plan_one(below, "", args.metadata, ctx)
         except DataMindError as error:
             yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+
+
+def _documents_below(located: Located, policy: PathPolicy) -> list[Located]:
+    # A folder may hold the stores and the settings of profiles, as the working folder does: they are no documents.
+    return [
+        below
+        for below in walk(located)
+        if below.path.name != SETTINGS_FILE and not any(below.path.is_relative_to(store) for store in policy.forbidden)
+    ]
 
 
 async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolContext) -> PlannedWrite:

@@ -92,11 +92,23 @@ class SkillWrites:
             unit: The write.
         """
         source = await self._open_source()
+        old = await source.skill(draft.name)
+        try:
+            changed = await self._put(source, draft, before, unit)
+        except Exception:
+            await _put_back(source, draft.name, old)
+            raise
+        if not changed:
+            return _result("none", draft.name, "none")
+        return _result("replaced" if before else "added", draft.name, "restores_previous" if before else "exact")
+
+    async def _put(self, source: SkillSource, draft: SkillDraft, before: str, unit: WriteUnit) -> bool:
         await source.put(draft)
         written = await source.skill(draft.name)
         checksum = written.checksum if written else ""
-        if checksum == before:
-            return _result("none", draft.name, "none")
+        known = await self._sources.current(DataSurface.SKILLS, _document_id(draft.name))
+        if checksum == before and known is not None and known.source.checksum == checksum:
+            return False
         await self._sources.put(
             DataSurface.SKILLS,
             _document_id(draft.name),
@@ -106,12 +118,18 @@ class SkillWrites:
             title=draft.name,
             metadata={"description": draft.description},
         )
-        return _result("replaced" if before else "added", draft.name, "restores_previous" if before else "exact")
+        return True
 
     async def remove(self, name: str, unit: WriteUnit) -> SurfaceWriteResult:
         """Remove one skill."""
-        await (await self._open_source()).remove(name)
-        await self._sources.end(DataSurface.SKILLS, [_document_id(name)], unit.receipt_id)
+        source = await self._open_source()
+        old = await source.skill(name)
+        await source.remove(name)
+        try:
+            await self._sources.end(DataSurface.SKILLS, [_document_id(name)], unit.receipt_id)
+        except Exception:
+            await _put_back(source, name, old)
+            raise
         return _result("deleted", name, "exact")
 
     async def sync(self) -> None:
@@ -130,6 +148,14 @@ def skill_source(name: str, checksum: str, profile: str) -> SourceRef:
         profile=profile,
         origin="file",
     )
+
+
+async def _put_back(source: SkillSource, name: str, old: Skill | None) -> None:
+    # A skill that could not be registered must not be found as it was written.
+    if old is None:
+        await source.remove(name)
+    else:
+        await source.put(SkillDraft(name=name, description=old.description, body=old.body, keywords=old.keywords))
 
 
 def _document_id(name: str) -> str:
