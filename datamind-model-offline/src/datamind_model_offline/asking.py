@@ -56,13 +56,13 @@ _SAID_BY_FORM: Final = {
 _HAN_SAID_BY_FORM: Final = {
     Kind.MONEY: "价格|价钱|费用|多少钱|钱|花费|收费|交费|交|付|费",
     Kind.NUMBER: "数量|人数|总数|数",
-    Kind.TIME: "时间|日期|时候|开始|哪天",
+    Kind.TIME: "时间|日期|时候|开始|哪天|最晚|最早",
     Kind.DURATION: "时间|时长|持续|期限|需要",
     Kind.FREQUENCY: "频率|间隔",
     Kind.PERSON: "名字|人",
     Kind.PLACE: "地方|地点",
     Kind.AGE: "年纪|年龄|岁数|多大",
-    Kind.CLOCK: "时间|开始",
+    Kind.CLOCK: "时间|开始|开|关|最晚|最早",
     Kind.WEIGHT: "重量|体重",
     Kind.LENGTH: "身高|高度|距离|深度|宽度",
     Kind.PHONE: "电话|号码|手机",
@@ -92,11 +92,12 @@ HOW_ADJECTIVE: Final = re.compile(
     re.IGNORECASE,
 )
 
-_UNITS: Final = (
-    "公里|平方|小时|分钟|个月|美元|星期"
-    "|[个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶把根双副顶辆座"
-    "盒罐袋串]"
+HAN_MEASURES: Final = (
+    "个名位次天年月日周元块人种条项间层楼岁米克斤度台张本页节门家倍点号届期级分句只件杯片瓶把根双副顶辆座盒罐袋串"
 )
+"""Words between a number and what is counted."""
+
+_UNITS: Final = f"公里|平方|小时|分钟|个月|美元|星期|[{HAN_MEASURES}]"
 HAN_ASKING: Final = re.compile(
     rf"请问|請問|告诉我|告訴我|我想知道|是什么时候|什么时候|什麼時候|什么时间|何时|何時|几点钟?|幾點"
     rf"|哪一?[年天月日]|几[月号]|星期几|周几"
@@ -134,9 +135,8 @@ _EN_KINDS: Final = (
     (Kind.EMAIL, r"\b(?:e-?mail|mail) address\b|\b(?:what|which)\b.*\be-?mail\b"),
     (
         Kind.PHONE,
-        r"\b(?:phone|telephone|mobile|cell|fax|hotline|extension|emergency)\b.*\bnumber\b|\bphone\b"
-        r"|\b(?:what|which) number\b.*\b(?:call|dial|ring)\b"
-        r"|\bhotline\b|\bextension\b",
+        r"\b(?:phone|telephone|mobile|cell|fax|hotline|extension|emergency)\b.*\bnumber\b|\bphone of\b"
+        r"|\b(?:what|which)\b.*\b(?:phone|extension|hotline)\b|\b(?:what|which) number\b.*\b(?:call|dial|ring)\b",
     ),
     (Kind.LINK, r"\bwhat(?:'s| is) the (?:[\w ]+ )?(?:url|website|web address|link)\b|\burl\b|\bweb address\b"),
     (Kind.COLOR, r"\b(?:what|which) colou?rs?\b|\bcolou?rs? (?:is|are|was|were|does|did|do)\b"),

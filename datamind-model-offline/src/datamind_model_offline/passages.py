@@ -102,42 +102,75 @@ def shown_text(text: str, *, keep_lines: bool = False) -> str:
 
 
 def units_of(found: Found) -> list[Unit]:
-    """The units of one result, in reading order; headings are context only."""
-    text = found.content
-    # A passage's note names its document and section; a memory's says since when it holds.
-    note = found.note if found.surface in ("kb", "skills") else ""
-    headings: list[tuple[int, str]] = [(0, note)] if note else []
-    units: list[Unit] = []
-    intro = header = before = topic = ""
-    asked = _asking(note.rpartition(" > ")[2], is_title=True)
-    end_before = behind = 0
-    for start, end in split_sentences(text):
+    """The units of one result, in reading order; headings and questions are context only."""
+    reader = _Reader(found)
+    for start, end in split_sentences(found.content):
+        reader.read(start, end)
+    return reader.units
+
+
+class _Reader:
+    """Goes through a result once and keeps what the next unit stands under."""
+
+    def __init__(self, found: Found) -> None:
+        self.units: list[Unit] = []
+        self._found = found
+        # A passage's note names its document and section; a memory's says since when it holds.
+        note = found.note if found.surface in ("kb", "skills") else ""
+        self._headings: list[tuple[int, str]] = [(0, note)] if note else []
+        self._asked = _asking(note.rpartition(" > ")[2], is_title=True)
+        self._behind_asked = 0
+        self._intro = self._header = self._before = self._topic = ""
+        self._end_before = 0
+
+    def read(self, start: int, end: int) -> None:
+        """Take in the next sentence, item or row."""
+        text = self._found.content
         piece = text[start:end]
         kind = "heading" if _stands_alone(text, start, end) else _kind_of(piece)
         if kind == "heading":
-            level = len(piece) - len(piece.lstrip("#")) or 7
-            headings = [*(entry for entry in headings if entry[0] < level), (level, piece.strip("#* \t"))]
-            intro = header = before = ""
-            asked, behind = _asking(piece, is_title=True), 0
-            continue
+            self._enter_section(piece)
+            return
         if kind == "row" and _RULE_ROW.fullmatch(piece):
-            continue
-        header = (header or piece) if kind == "row" else ("" if kind == "sentence" else header)
+            return
+        if kind != "item":
+            self._header = "" if kind == "sentence" else self._header or piece
         if _asking(piece):
-            asked, behind, intro, before, end_before = piece, 0, "", piece, end
-            continue
-        if kind == "sentence" and _INTRO.search(piece):
-            intro, before, end_before, behind = piece, piece, end, behind + 1
-            continue
-        about = " / ".join([*(title for _, title in headings), *(part for part in (asked, intro, header) if part)])
-        if not before or "\n\n" in text[end_before:start]:
-            topic = piece
-        lead = before if kind == "sentence" and before and "\n\n" not in text[end_before:start] else ""
-        units.append(Unit(found, piece, start, end, kind, before, about, lead, topic, asked, behind))
+            self._asked, self._behind_asked, self._intro = piece, -1, ""
+        elif kind == "sentence" and _INTRO.search(piece):
+            self._intro = piece
+        else:
+            self._add(piece, start, end, kind)
+        self._before, self._end_before = piece, end
+        self._behind_asked += 1
+
+    def _enter_section(self, title: str) -> None:
+        level = len(title) - len(title.lstrip("#")) or 7
+        self._headings = [*(entry for entry in self._headings if entry[0] < level), (level, title.strip("#* \t"))]
+        self._intro = self._header = self._before = ""
+        self._asked, self._behind_asked = _asking(title, is_title=True), 0
+
+    def _add(self, piece: str, start: int, end: int, kind: UnitKind) -> None:
+        is_new_paragraph = not self._before or "\n\n" in self._found.content[self._end_before : start]
+        if is_new_paragraph:
+            self._topic = piece
+        context = (part for part in (self._asked, self._intro, self._header) if part)
+        unit = Unit(
+            found=self._found,
+            text=piece,
+            start=start,
+            end=end,
+            kind=kind,
+            before=self._before,
+            heading=" / ".join([*(title for _, title in self._headings), *context]),
+            lead=self._before if kind == "sentence" and not is_new_paragraph else "",
+            topic=self._topic,
+            asked=self._asked,
+            behind_asked=self._behind_asked,
+        )
+        self.units.append(unit)
         if kind == "sentence":
-            intro = ""
-        before, end_before, behind = piece, end, behind + 1
-    return units
+            self._intro = ""
 
 
 def _asking(piece: str, *, is_title: bool = False) -> str:

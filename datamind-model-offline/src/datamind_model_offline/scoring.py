@@ -1,9 +1,4 @@
-"""How well one unit answers a question: what is measured, and what each measure weighs.
-
-Both sets of weights were fitted by logistic regression on public English and Chinese question sets and on invented
-everyday ones: ``CHOICE`` so that the sentence which holds the answer comes first among those found, ``TRUST`` so that
-its sum is above 0 when the question can be answered from what was found.
-"""
+"""How well one unit answers a question."""
 
 from __future__ import annotations
 
@@ -11,33 +6,23 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind.capabilities.text.stopwords import stop_words
 from datamind.capabilities.text.tokens import tokenize_for_index
 from datamind_model_offline.answer_types import FIRM, AnswerType, cue_of, form_of, is_clear
+from datamind_model_offline.asking import HAN_MEASURES
 from datamind_model_offline.passages import Unit
-from datamind_model_offline.question import Question, Term
-
-CHOICE: Final[Mapping[str, float]] = {
-    "own": 2.3, "related": 2.6, "head": 1.4, "before": 0.5, "chunk": -2.4, "missing": -2.8, "names_missing": -0.3,
-    "names_far": 0.4, "worst": -1.7, "kind": 0.7, "kind_missing": -1.3, "cue": 0.6, "unit": 0.6, "unit_missing": -0.6,
-    "near": 0.5, "phrase": 0.7, "share": 1.8, "rank": 1.1, "length": -0.4, "new": -1.6, "faq": 0.2, "bare": -1.1,
-    "whose": -0.8, "attribute_missing": -1.4,
-}  # fmt: skip
-TRUST: Final[Mapping[str, float]] = {
-    "bias": 0.8, "missing": -3.2, "names_missing": -0.6, "names_far": -1.8, "worst": -0.9, "own": 2.3, "related": 1.0,
-    "head": 0.5, "before": 0.5, "phrase": 0.7, "faq": 0.3, "unit": 0.4, "unit_missing": -0.2, "bare": -1.3,
-    "whose": -1.2, "attribute_missing": -1.2,
-}  # fmt: skip
+from datamind_model_offline.question import Question
+from datamind_model_offline.terms import Term
+from datamind_model_offline.text_index import TextIndex, index_of
+from datamind_model_offline.weights import CHOICE, TRUST
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
 FEATURES: Final = (
     *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near",
-    "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "attribute_missing",
+    "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "mine", "attribute_missing",
 )  # fmt: skip
 """The first six say where the question's words stand, by rarity: in the unit itself, by a related word, in its
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
@@ -47,48 +32,6 @@ _SINGULAR: Final = re.compile(r"(?:i|i'm|my|me|mine)\b", re.IGNORECASE)
 _SAYS: Final = 0.4
 _UNSEEN: Final = 8
 _CJK: Final = "\u2e80"
-
-
-@dataclass(frozen=True, slots=True)
-class TextIndex:
-    """A text as matching sees it."""
-
-    raw: str
-    folded: str
-    tokens: frozenset[str]
-    order: tuple[str, ...]
-
-    def level(self, term: Term) -> float:
-        """How surely the text names the term: 1 itself, .8 a related word, less for a hint, 0 not at all."""
-        if term.exact & self.tokens:
-            return 1.0
-        if any(word in self.tokens or (word > _CJK and word in self.folded) for word in term.related):
-            return 0.8
-        if not term.weak:
-            return 0.9 if not self.tokens.isdisjoint(_comparatives(term.text.casefold())) else 0.0
-        if len(term.weak) == 1:
-            return 0.45 if term.weak in self.tokens else 0.0
-        word = term.text.casefold()
-        return 0.6 if any(t.startswith(term.weak) or _is_part(t, word) for t in self.tokens) else 0.0
-
-
-@lru_cache(maxsize=1024)
-def _comparatives(word: str) -> frozenset[str]:
-    """ "older" and "oldest" of "old"; stemming leaves them apart."""
-    return frozenset(word + ending for ending in ("er", "est", "r", "st")) if word.isascii() else frozenset()
-
-
-def _is_part(token: str, word: str) -> bool:
-    """ "hive" of "beehive", "tech" of "technically"."""
-    return len(token) > 3 and (word.startswith(token) or word.rstrip("s").endswith(token.rstrip("s")))
-
-
-@lru_cache(maxsize=4096)
-def index_of(text: str) -> TextIndex:
-    """The index of a text; texts repeat, as headings and neighbours."""
-    normal = normalize_nfkc(text)
-    order = tuple(tokenize_for_index(normal))
-    return TextIndex(normal, normal.casefold(), frozenset(order), order)
 
 
 class Span(NamedTuple):
@@ -154,6 +97,7 @@ class Scorer:
             "phrase": self._phrase(index),
             "faq": self._answers_heading(unit),
             "whose": float(self._is_anothers(unit)),
+            "mine": float(self._question.is_of_the_user and unit.found.surface == "memory"),
             "share": unit.found.share,
             "rank": 1.0 / (1 + unit.found.rank),
             "length": math.log(1 + len(index.raw) / 40),
@@ -168,7 +112,7 @@ class Scorer:
             ("before", index_of(unit.topic), 0.7),
             ("chunk", index_of(unit.found.content), 0.6),
         )
-        sums = dict.fromkeys((*_COVERAGE, "names_missing", "names_far"), 0.0)
+        sums = dict.fromkeys(_COVERAGE, 0.0)
         lacks: list[float] = []
         for term, weight, level in zip(self._terms, self._weights, levels, strict=True):
             sums["own" if level == 1.0 else "related"] += weight * level / self._total
@@ -179,17 +123,23 @@ class Scorer:
                 left -= gained
             sums["missing"] += weight * left / self._total
             lacks.append(left if term.weight >= 1.0 else 0.0)
-            if term.is_name:
-                near = max(level, *(place.level(term) for name, place, _ in places if name != "chunk"))
-                far = places[-1][1].level(term)
-                sums["names_missing"] += weight * (max(near, far) < 0.5) / self._name_total
-                sums["names_far"] += weight * (near < 0.5 <= far) / self._name_total
         return {
             **sums,
+            **self._names(levels, [place for _, place, _ in places]),
             "worst": self._worst(lacks),
             "bare": float(sums["own"] + sums["related"] < 0.05 and not self._is_introduced(unit)),
             "attribute_missing": self._attribute_missing(levels, places[0][1], before, unit),
         }
+
+    def _names(self, levels: Sequence[float], places: Sequence[TextIndex]) -> dict[str, float]:
+        """Share of the names that stand nowhere in the result, and of those that stand far from the unit."""
+        missing = far = 0.0
+        for term, weight, level in zip(self._terms, self._weights, levels, strict=True):
+            if term.is_name and max(level, *(place.level(term) for place in places[:-1])) < 0.5:
+                is_far = places[-1].level(term) >= 0.5
+                far += weight * is_far
+                missing += weight * (not is_far)
+        return {"names_missing": missing / self._name_total, "names_far": far / self._name_total}
 
     def _is_introduced(self, unit: Unit) -> bool:
         """Whether a question or a list's heading speaks for it: "2 carrots" answers "which ingredients"."""
@@ -273,7 +223,7 @@ class Scorer:
         word = self._question.unit
         for span in spans:
             if word > _CJK:
-                if word in index.raw[span.start : span.end + 6]:
+                if word in index.raw[span.start : span.end + (1 if word in HAN_MEASURES else 6)]:
                     return True
             elif word in tokenize_for_index(index.raw[span.start : span.end + 28])[:5]:
                 return True
