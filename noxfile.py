@@ -86,7 +86,7 @@ def demo(session: nox.Session) -> None:
 @nox.session(requires=["dev"])
 def tests(session: nox.Session) -> None:
     """Run pytest on two cores; arguments after ``--`` go to it."""
-    session.run(PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadgroup", *session.posargs)
+    session.run(PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
 
 @nox.session(requires=["dev"])

@@ -358,5 +358,3 @@ def test_a_folder_that_vanishes_during_a_walk_is_passed_over(tmp_path: Path, mon
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     with Forks(tmp_path_factory.mktemp("forks"), "tests.support.path_jobs") as running:
         yield running
-
-
