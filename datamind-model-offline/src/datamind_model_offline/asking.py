@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from datamind.capabilities.text.tokens import tokenize_for_index
@@ -233,10 +234,7 @@ _ZH_KINDS: Final = (
         r"|数量|总数)(?:是|为|有)",
     ),
 )
-_KINDS: Final = {
-    "en": tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _EN_KINDS),
-    "zh": tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _ZH_KINDS),
-}
+_KINDS: Final = {"en": _EN_KINDS, "zh": _ZH_KINDS}
 _HOW_MANY: Final = re.compile(
     rf"\bhow many\s+((?:[\w-]+\s+){{0,4}}?[\w-]+)"
     rf"(?=\s+(?:{_AUX}|of|in|on|per|at|to|for|from|make|made|there|the|a|i|we|you)\b|\s*[?？]|\s*\Z)",
@@ -253,7 +251,13 @@ _COUNTED: Final = frozenset({Kind.NUMBER, Kind.DURATION, Kind.MONEY, Kind.TIME})
 
 def kind_asked(text: str, language: str) -> Kind:
     """The kind of thing a question asks for."""
-    return next((kind for kind, pattern in _KINDS[language] if pattern.search(text)), Kind.ANY)
+    return next((kind for kind, pattern in _kinds(language) if pattern.search(text)), Kind.ANY)
+
+
+@lru_cache(maxsize=2)
+def _kinds(language: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    # Compiled for the language that is spoken: a command starts sooner.
+    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS[language])
 
 
 def unit_asked(text: str, language: str, kind: Kind) -> str:

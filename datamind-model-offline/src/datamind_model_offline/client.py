@@ -17,9 +17,7 @@ from datamind.core.messages import (
     Usage,
 )
 from datamind_model_offline.conversation import Conversation, call_id, read_request
-from datamind_model_offline.planning import Plan
-from datamind_model_offline.read_plan import plan_reading
-from datamind_model_offline.store_plan import WRITE_TOOLS, plan_storing
+from datamind_model_offline.planning import WRITE_TOOLS, Plan
 
 NAME: Final = "offline"
 _FREE: Final = Usage(cost_usd=0.0)
@@ -54,13 +52,24 @@ async def open_client(ctx: Any, options: Any) -> OfflineModelClient:
 
 def _reply(request: ModelRequest) -> ModelReply:
     conversation = read_request(request)
-    plan = plan_storing(conversation) if _stores(conversation) else plan_reading(conversation)
+    plan = _plan(conversation)
     return ModelReply(
         message=Message.assistant(plan.text, _calls(plan, conversation.next_id)),
         stop_reason="tool_calls" if plan.calls else "end_turn",
         usage=_FREE,
         model=NAME,
     )
+
+
+def _plan(conversation: Conversation) -> Plan:
+    # Each role loads its own tables: `ask` starts sooner without those of `store`.
+    if _stores(conversation):
+        from datamind_model_offline.store_plan import plan_storing
+
+        return plan_storing(conversation)
+    from datamind_model_offline.read_plan import plan_reading
+
+    return plan_reading(conversation)
 
 
 def _stores(conversation: Conversation) -> bool:

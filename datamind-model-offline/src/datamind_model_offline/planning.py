@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from datamind_model_offline.conversation import Conversation
+
+WRITE_TOOLS: Final = frozenset(
+    {
+        *("memory_save", "memory_save_turns", "memory_update", "memory_forget"),
+        *("kb_add_text", "kb_add_chunks", "kb_add_file", "kb_add_path", "kb_delete", "kb_reindex"),
+        *("skill_upsert", "skill_delete"),
+    }
+)
+"""What only StoreAgent holds."""
 
 
 @dataclass(frozen=True, slots=True)

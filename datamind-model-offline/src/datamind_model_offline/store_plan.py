@@ -16,13 +16,6 @@ from datamind_model_offline.replies import language_of, say, surface_name
 from datamind_model_offline.skill_text import skill_call
 from datamind_model_offline.statements import parse_statement
 
-WRITE_TOOLS: Final = frozenset(
-    {
-        *("memory_save", "memory_save_turns", "memory_update", "memory_forget"),
-        *("kb_add_text", "kb_add_chunks", "kb_add_file", "kb_add_path", "kb_delete", "kb_reindex"),
-        *("skill_upsert", "skill_delete"),
-    }
-)
 _SHORT: Final = 600
 _MEMORY_CHARS: Final = 8_000
 _LABEL_CHARS: Final = 80

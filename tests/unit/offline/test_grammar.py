@@ -11,6 +11,7 @@ from datamind_model_offline import replies
 from datamind_model_offline.commands import COMMAND_FORMS, parse_command
 from datamind_model_offline.grammar import QUESTION_FORMS, FormName, parse_question
 from datamind_model_offline.grammar_page import grammar_page
+from datamind_model_offline.question import MAX_QUESTION_CHARS, analyse
 from datamind_model_offline.statement_forms import STATEMENT_FORMS
 from datamind_model_offline.statements import parse_statement
 
@@ -95,10 +96,16 @@ def test_chinese_questions(question, form, parts):
         "Change is good for a company to survive.",
         "Note: the museum is closed on Mondays.",
         "Delete key: removes the character behind the cursor.",
+        "Forget the old recipe and begin again. Knead the dough for ten minutes.",
+        "Change my mind, they said. Nobody could.",
     ],
 )
 def test_a_text_that_begins_like_a_command_is_none(text):
     assert parse_command(text, "en") is None
+
+
+def test_of_a_long_question_only_the_beginning_is_read():
+    assert len(analyse("pump " * 5_000).text) <= MAX_QUESTION_CHARS
 
 
 def test_a_long_text_is_never_a_command_to_forget():
