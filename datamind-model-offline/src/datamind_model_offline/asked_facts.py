@@ -7,20 +7,22 @@ from typing import Final
 
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind_model_offline.statement_forms import USER
-from datamind_model_offline.statements import attribute_name
+from datamind_model_offline.statements import attribute_name, subject_name
 
+_AUX: Final = r"(?:do|does|did|have|had|am|are|was|were)"
+_ZH_WHEN: Final = r"(?:现在|目前|以前|之前|原来|曾经|过去|从前)*"
 _ASKED: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), subject, attribute)
     for pattern, subject, attribute in (
         (
-            r"\bwhere\b.*\b(?:i|we)\b.*\b(?:live|lived|living|reside|home|stay)\b|我.*住(?!院)|我.*家在哪"
-            r"|我家.*在哪",
+            rf"\bwhere {_AUX} (?:i|we) (?:\w+ ){{0,2}}?(?:live|lived|living|reside|residing)\b|\bwhere (?:is|was) (?:my|our) home\b"
+            rf"|我(?:们|家)?{_ZH_WHEN}是?住在?(?:哪|什么地方|何处)|我家{_ZH_WHEN}[住在]*哪",
             USER,
             "residence",
         ),
         (
-            r"\b(?:where|who|which company)\b.*\b(?:i|we)\b.*\b(?:work|worked|working|employed)\b"
-            r"|我.*(?:在哪.*(?:工作|上班|任职)|(?:工作|上班)的?公司)",
+            rf"\b(?:where|which company|who) {_AUX} (?:i|we) (?:\w+ ){{0,2}}?(?:work|worked|working|employed)\b(?! on\b| with\b)"
+            rf"|我{_ZH_WHEN}是?在哪(?:里|儿|个公司|家公司)?(?:工作|上班|任职)",
             USER,
             "employer",
         ),
@@ -77,5 +79,5 @@ def asked_fact(question: str) -> tuple[str, str] | None:
         groups = match.groupdict()
         named = attribute or attribute_name(groups.get("attribute") or "")
         if named:
-            return subject or (groups.get("subject") or "").strip(), named
+            return subject or subject_name(groups.get("subject") or ""), named
     return None

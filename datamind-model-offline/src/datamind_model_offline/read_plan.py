@@ -128,15 +128,12 @@ def _memories(reading: Reading) -> list[PlannedCall]:
 def _history(reading: Reading) -> list[PlannedCall]:
     if not reading.conversation.holds("memory"):
         return []
-    calls = []
-    fact = asked_fact(reading.question.text)
     year = reading.parsed.parts.get("year", "")
     if year:
         query = {"query": reading.question.wide, "top_k": _MEMORIES, "as_of": f"{year}-12-31T23:59:59Z"}
-        calls.append(PlannedCall("memory_recall", query))
-    if fact is not None:
-        calls.append(PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1]}))
-    return calls
+        return [PlannedCall("memory_recall", query)]
+    fact = asked_fact(reading.question.text)
+    return [PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1]})] if fact is not None else []
 
 
 def _passages(reading: Reading) -> list[PlannedCall]:
@@ -196,14 +193,19 @@ def _is_sure(reading: Reading) -> bool:
 def _answer(reading: Reading) -> Answer | None:
     utilities = [step for step in reading.conversation.steps if step.found and step.found[0].surface == "utility"]
     if utilities:
-        first = utilities[-1].found[0]
-        return Answer((Quote(shown_text(first.content), first.cite),), SURE)
+        return _quoting(utilities[-1].found[0])
     found = reading.found
     if reading.parsed.form is FormName.SUMMARY:
         return leading_sentences(found)
     if reading.parsed.form is FormName.HISTORY:
         return _answer_from_history(reading, found)
-    return choose(reading.question, timeline.holding(found))
+    holding = timeline.holding(found)
+    stated = timeline.stating(holding, reading.question.text)
+    return _quoting(stated) if stated is not None else choose(reading.question, holding)
+
+
+def _quoting(item: Found) -> Answer:
+    return Answer((Quote(shown_text(item.content), item.cite),), SURE)
 
 
 def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | None:
@@ -216,7 +218,7 @@ def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | N
         return choose(question, timeline.holding(found, at=f"{year}-12-31"))
     past = timeline.superseded(found, reading.question.text)
     if past:
-        return Answer((Quote(shown_text(past[0].content), past[0].cite),), SURE)
+        return _quoting(past[0])
     return choose(reading.question, found)
 
 

@@ -49,6 +49,7 @@ _FURTHER: Final = re.compile(
     re.IGNORECASE,
 )
 _AT: Final = re.compile(r"(?:on|at|in|by)\s+(?=\S)", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"\Athe\s+", re.IGNORECASE)
 _OLD: Final = re.compile(r"\b(?:old|former|previous|last|first|original|current|new|present)\b\s*", re.IGNORECASE)
 _SYNONYM: Final = {
     "home": "residence",
@@ -114,9 +115,14 @@ def _statement(form: StatementForm, match: re.Match[str]) -> Statement | None:
     attribute = form.attribute or attribute_name(groups.get("attribute") or "")
     if not value or not attribute or _NOT_ATTRIBUTES.search(attribute):
         return None
-    subject = form.subject or (groups.get("subject") or "").strip()
+    subject = form.subject or subject_name(groups.get("subject") or "")
     functional = form.functional and not (_SEVERAL.search(attribute) or _STATE.match(value))
     return Statement(subject, attribute, value, functional, form.kind)
+
+
+def subject_name(words: str) -> str:
+    """The one name of a subject: without its article."""
+    return _ARTICLE.sub("", words.strip())
 
 
 def attribute_name(words: str) -> str:

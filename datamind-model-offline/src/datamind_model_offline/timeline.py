@@ -31,6 +31,12 @@ def holding(found: Sequence[Found], *, at: str = "") -> list[Found]:
     return [item for item in kept if (fact := fact_of(item)) is None or newest[fact] is item]
 
 
+def stating(found: Sequence[Found], question: str) -> Found | None:
+    """The memory that states the very fact a question asks for."""
+    asked = asked_fact(question)
+    return next((item for item in found if asked is not None and fact_of(item) == _folded(asked)), None)
+
+
 def superseded(found: Sequence[Found], question: str) -> list[Found]:
     """Earlier values of the one fact that the question asks for, newest first; empty when that fact is not known."""
     asked = asked_fact(question)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from datamind_model_offline import replies
+from datamind_model_offline.asked_facts import asked_fact
 from datamind_model_offline.commands import COMMAND_FORMS, parse_command
 from datamind_model_offline.grammar import QUESTION_FORMS, FormName, parse_question
 from datamind_model_offline.grammar_page import grammar_page
@@ -122,7 +123,7 @@ def test_a_long_text_is_never_a_command_to_forget():
         ("My sister is called Marit and she teaches physics.", "user", "sister", "Marit", False),
         ("My car is broken.", "user", "car", "broken", False),
         ("Our wedding anniversary is on 17 August.", "user", "wedding anniversary", "17 August", True),
-        ("The deadline for the report is Friday.", "the report", "deadline", "Friday", True),
+        ("The deadline for the report is Friday.", "report", "deadline", "Friday", True),
         ("我换工作了，现在在启明做数据分析。", "user", "employer", "启明", True),
         ("上个月我搬到了徐汇。", "user", "residence", "徐汇", True),
         ("我女儿叫林小满，今年上小学。", "user", "女儿", "林小满", False),
@@ -147,3 +148,27 @@ def test_both_languages_say_the_same_things():
     assert set(texts["en"]) == set(texts["zh"])
     for key, text in texts["en"].items():
         assert sorted(re.findall(r"{\w+}", text)) == sorted(re.findall(r"{\w+}", texts["zh"][key])), key
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("Where do I live?", ("user", "residence")),
+        ("Where did we live before?", ("user", "residence")),
+        ("What is our home address?", ("user", "residence")),
+        ("Who was my manager before?", ("user", "manager")),
+        ("What was my old locker number?", ("user", "locker number")),
+        ("What shoe size do I have?", ("user", "shoe size")),
+        ("Where do I work now?", ("user", "employer")),
+        ("What is Heron's port?", ("Heron", "port")),
+        ("What is the deadline for the report?", ("report", "deadline")),
+        ("我现在住在哪里？", ("user", "residence")),
+        ("我以前在哪里工作？", ("user", "employer")),
+        ("我的车牌号是多少？", ("user", "车牌号")),
+        ("我的办公室以前在哪里？", ("user", "办公室")),
+        ("Where do we stay the first night?", None),
+        ("How often is the pump checked?", None),
+    ],
+)
+def test_the_fact_a_question_asks_for(question, fact):
+    assert asked_fact(question) == fact

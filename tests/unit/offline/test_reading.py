@@ -84,6 +84,14 @@ async def test_b10_of_two_values_the_newer_one_counts():
     assert (await run("Where do I live?", {"memory_recall": lives})).text == "I moved to Bergen. [2]"
 
 
+@pytest.mark.parametrize(
+    "question", ["Where do we stay the first night?", "Where did I leave my keys?", "我晚上住院的时候在哪里？"]
+)
+async def test_another_question_is_not_answered_by_a_fact_like_it(question):
+    lives = memories(("I moved to Bergen.", "2030-08-02"), ("我住在苏州。", "2030-08-02"))
+    assert "[" not in (await run(question, {"memory_recall": lives})).text
+
+
 async def test_b10_the_earlier_value_answers_for_earlier():
     lives = memories(("I live in Oslo.", "2029-03-11"), ("I moved to Bergen.", "2030-08-02"))
     assert (await run("Where did I live before?", {"memory_recall": lives})).text == "I live in Oslo. [1]"
