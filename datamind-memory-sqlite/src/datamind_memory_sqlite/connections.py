@@ -12,8 +12,9 @@ from typing import TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
+from datamind.core.durable import sync_folder
 from datamind.core.errors import StoreError
-from datamind_memory_sqlite.files import open_for_reading, open_for_writing, sync_folders, translated
+from datamind_memory_sqlite.files import open_for_reading, open_for_writing, translated
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -95,7 +96,8 @@ class WriteConnection(_Connection):
 
     def _sync(self) -> None:
         with self._held("synced"):
-            sync_folders(self._unsynced)
+            for folder in self._unsynced:  # SQLite syncs files, not the folder a database is made in
+                sync_folder(folder)
             self._unsynced.clear()
 
 

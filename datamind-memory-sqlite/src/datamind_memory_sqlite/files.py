@@ -75,18 +75,6 @@ def stored_version(path: Path, busy_timeout_s: float) -> int:
         return check_schema(connection, path)
 
 
-def sync_folders(folders: list[Path]) -> None:
-    """Make the entries of folders survive a power loss; SQLite syncs files, not the folder a database is made in."""
-    if os.name == "nt":  # folders cannot be opened there, and the file system keeps their entries itself
-        return
-    for folder in folders:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 @contextmanager
 def translated(path: Path, action: str) -> Iterator[None]:
     """Turn what sqlite3 and the file system raise into a StoreError with that as its cause."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +12,7 @@ from datamind.config.catalogue import is_known, unknown_key_text
 from datamind.config.profile import Profile, make_folder
 from datamind.config.settings import check_profile_tables
 from datamind.config.toml import format_toml, read_text, read_toml
+from datamind.core.durable import sync_folder, write_synced
 from datamind.core.errors import ConfigError
 
 _HEADER: Final = """\
@@ -38,7 +37,8 @@ def write_profile_file(profile: Profile, values: Mapping[str, Any]) -> Path:
     check_profile_tables(profile, tables)
     make_folder(profile.data_dir, 0o777)
     try:
-        _replace(path, f"{_first_comment(path)}\n{format_toml(tables)}".encode())
+        write_synced(path, f"{_first_comment(path)}\n{format_toml(tables)}".encode(), mode=0o600)  # it may hold keys
+        sync_folder(path.parent)
     except (OSError, TypeError, UnicodeEncodeError) as error:
         raise ConfigError(f"{path} cannot be written ({error});", hint="the old settings hold.") from None
     return path
@@ -75,28 +75,3 @@ def _first_comment(path: Path) -> str:
     lines = read_text(path).splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return "".join(lines[:end]) or _HEADER
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # mkstemp creates the file with mode 0o600: it may hold keys.
-    handle, temporary = tempfile.mkstemp(prefix=".datamind-", suffix=".toml", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)  # noqa: PTH105 - the name comes from mkstemp
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # Windows cannot open a folder to sync it
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,6 @@ class RequestContext:
     by_application: bool = False
     progress: Callable[[int, str], None] | None = None
     ordinals: Iterator[int] = field(default_factory=count, repr=False, compare=False)
-
-    def with_role(self, role: Role) -> RequestContext:
-        """The same request in the hands of the other agent."""
-        return replace(self, role=role)
 
 
 @dataclass(frozen=True, slots=True)

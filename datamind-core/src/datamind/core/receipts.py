@@ -10,7 +10,7 @@ from pydantic import Field
 from datamind.core.record import Instant, Record
 from datamind.core.results import RunResult
 from datamind.core.source import SourceRef
-from datamind.core.types import SHARED_PROFILE, DataSurface, new_id
+from datamind.core.types import DataSurface, new_id
 
 WriteStatus = Literal["stored", "unchanged", "partial", "failed", "denied"]
 StoreStatus = Literal["stored", "unchanged", "partial", "failed", "nothing_written"]
@@ -109,11 +109,6 @@ def new_receipt_id(profile: str) -> str:
 def profile_of_receipt(receipt_id: str) -> str:
     """Profile named by a receipt id; empty if it names none."""
     return receipt_id.partition(".")[2]
-
-
-def is_shared(receipt_id: str) -> bool:
-    """Whether the receipt belongs to the global memories."""
-    return profile_of_receipt(receipt_id) == SHARED_PROFILE
 
 
 def overall_status(results: Iterable[SurfaceWriteResult]) -> StoreStatus:

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from datamind.capabilities.control.contents import sync_folder
+from datamind.core.durable import sync_folder
 from datamind.core.errors import StoreError
 from datamind.core.logging import redactor
 from datamind.core.record import now

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from datamind.core.durable import sync_folder, write_synced
 from datamind.core.errors import IntegrityError, StoreError
 from datamind.core.types import content_hash
 
@@ -70,7 +69,7 @@ def _put(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_abandoned(path.parent)
     if not _holds(path, content):
-        _write_synced(path, content)
+        write_synced(path, content)
     # Also for a blob that is there: whoever wrote it may have died before this.
     for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
         sync_folder(folder)
@@ -80,30 +79,8 @@ def _holds(path: Path, content: bytes) -> bool:
     return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
-def _write_synced(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
 def _remove_abandoned(folder: Path) -> None:
     for draft in folder.glob(".*"):
         with suppress(OSError):
             if time.time() - draft.stat().st_mtime > _ABANDONED_S:
                 draft.unlink()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the entries of a folder survive a power loss."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
