@@ -60,12 +60,16 @@ class KBStores:
         document, chunks = await anyio.to_thread.run_sync(make_rows, stored, text, self._cut)
         await store.put_document(document, chunks)
 
+    async def put_kept(self, store: VectorStore, stored: StoredSource) -> None:
+        """Index a version whose text control.db keeps."""
+        await self.put(store, stored, await self._sources.text(stored.content_hash))
+
     async def rebuild(self) -> int:
         """Index every active source again; returns how many documents there are."""
         store = await self._open_store()
         active = await self._sources.active(DataSurface.KB)
         for stored in active:
-            await self.put(store, stored, await self._sources.text(stored.content_hash))
+            await self.put_kept(store, stored)
         return len(active)
 
     async def _refresh(self, store: VectorStore) -> None:
@@ -76,8 +80,20 @@ class KBStores:
         if gone:
             await store.delete_documents(gone)
         for stored in await self._sources.active(DataSurface.KB, after_revision=self._revision):
-            await self.put(store, stored, await self._sources.text(stored.content_hash))
+            # What this process wrote is indexed already; only its entry in the log is news.
+            if not _shows(await store.document(stored.document_id), stored):
+                await self.put_kept(store, stored)
         self._revision = top
+
+
+def _shows(row: DocumentRow | None, stored: StoredSource) -> bool:
+    """Whether a document of the store is this version, and says all that the log says of it."""
+    return row is not None and (row.source, row.title, dict(row.metadata), row.receipt_ids) == (
+        stored.source,
+        stored.title,
+        dict(stored.metadata),
+        stored.receipt_ids,
+    )
 
 
 class KBReads:
@@ -277,7 +293,7 @@ class KBWrites:
         if current is None:
             await store.delete_documents([document_id])
         else:
-            await self._stores.put(store, current, await self._sources.text(current.content_hash))
+            await self._stores.put_kept(store, current)
 
     async def _is_same(
         self, store: VectorStore, current: StoredSource | None, new: NewDocument, unit: WriteUnit
