@@ -175,8 +175,7 @@ def make_hook_chain(services: AgentServices, host: PluginHost) -> HookChain:
 
 async def _recover(ledger: IngestLedger, specs: Sequence[ToolSpec], services: AgentServices) -> None:
     by_name = {spec.name: spec for spec in specs}
-    shared = services.shared_control.if_exists()
-    for control in (services.control, *([shared] if shared else [])):
+    for control in services.controls():
         await ledger.recover(by_name, control)
 
 

@@ -168,8 +168,7 @@ class DataMind:
         Raises:
             NotFound: No such id in this profile.
         """
-        shared = self.services.shared_control.if_exists()
-        return await find_trace(asked, [self.services.control, *([shared] if shared else [])])
+        return await find_trace(asked, self.services.controls())
 
     async def surfaces(self, session: str = "") -> tuple[SurfaceStatus, ...]:
         """Which surfaces are on, and how much each holds."""

@@ -66,6 +66,4 @@ def _told(block: Block, receipts: Mapping[str, Sequence[IngestReceipt]]) -> Bloc
 
 
 async def _receipts(trace_id: str, services: AgentServices) -> list[IngestReceipt]:
-    shared = services.shared_control.if_exists()
-    found = list(await services.control.receipts.of_trace(trace_id))
-    return found + (list(await shared.receipts.of_trace(trace_id)) if shared else [])
+    return [receipt for control in services.controls() for receipt in await control.receipts.of_trace(trace_id)]

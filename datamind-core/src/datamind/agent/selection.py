@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from datamind.capabilities.hub import named_provider
 from datamind.config.sources import Origin
 from datamind.core.errors import ConfigError, PluginError
 from datamind.core.types import DataSurface
@@ -83,9 +84,8 @@ def _select(
     selection: Selection,
     surface: DataSurface | None,
 ) -> None:
-    section, _, key = kind.setting.partition(".")
     try:
-        selection.chosen[kind] = registry.select(kind, getattr(getattr(settings, section), key))
+        selection.chosen[kind] = registry.select(kind, named_provider(settings, kind))
         if surface in _NOT_SERVED:
             raise PluginError(f"{kind.setting} is not served by this version of datamind-core.")
     except PluginError as error:
@@ -109,9 +109,9 @@ def _select_model(registry: ProviderRegistry, settings: Settings, named: Collect
 def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, selection: Selection) -> None:
     """An advertised setting acts or is rejected; nothing is taken and ignored."""
     if settings.retrieval.rerank:
-        registry.select(ProviderKind.KB_RERANKER, str(settings.retrieval.rerank_model))
+        registry.select(ProviderKind.KB_RERANKER, named_provider(settings, ProviderKind.KB_RERANKER))
     if settings.kb.lexical != "store":
-        registry.select(ProviderKind.KB_LEXICAL_INDEX, settings.kb.lexical)
+        registry.select(ProviderKind.KB_LEXICAL_INDEX, named_provider(settings, ProviderKind.KB_LEXICAL_INDEX))
     idle: Mapping[str, bool] = {
         "graph.embed_entities = true does nothing: the graph surface is off": settings.graph.embed_entities
         and DataSurface.GRAPH in selection.off,

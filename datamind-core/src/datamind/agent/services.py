@@ -57,6 +57,11 @@ class AgentServices:
         """The control.db of this profile or, for global memories, of ``_shared``."""
         return self.shared_control.get() if profile == SHARED_PROFILE else self.control
 
+    def controls(self) -> tuple[Control, ...]:
+        """This profile's control.db, and that of the global memories where there are any."""
+        shared = self.shared_control.if_exists()
+        return (self.control, shared) if shared else (self.control,)
+
     async def statuses(self, session: str) -> tuple[SurfaceStatus, ...]:
         """Which surfaces are on and how much they hold for this session."""
         return tuple([await self._status(surface, session) for surface in SURFACES])

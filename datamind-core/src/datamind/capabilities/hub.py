@@ -42,7 +42,7 @@ class ProviderHub:
             return self._opened[kind]
         async with self._locks.setdefault(kind, anyio.Lock()):
             if kind not in self._opened:
-                spec = self._chosen.get(kind) or self._registry.select(kind, self._named(kind))
+                spec = self._chosen.get(kind) or self._registry.select(kind, named_provider(self._settings, kind))
                 self._opened[kind] = await open_provider(spec, self._context(kind), self._options(kind))
         return self._opened[kind]
 
@@ -58,10 +58,6 @@ class ProviderHub:
                 logging.getLogger(__name__).exception("%s did not close", kind)
         self._opened.clear()
 
-    def _named(self, kind: ProviderKind) -> str:
-        section, _, key = kind.setting.partition(".")
-        return str(getattr(getattr(self._settings, section), key))
-
     def _options(self, kind: ProviderKind) -> Mapping[str, Any]:
         section = kind.options_key.partition(".")[0]
         return getattr(getattr(self._settings, section, None), "options", {})
@@ -75,3 +71,9 @@ class ProviderHub:
             logger=logging.getLogger(f"datamind.providers.{kind.value}"),
             open=self.open,
         )
+
+
+def named_provider(settings: Settings, kind: ProviderKind) -> str:
+    """The provider that Settings name for a kind, by default or by choice."""
+    section, _, key = kind.setting.partition(".")
+    return str(getattr(getattr(settings, section), key))
