@@ -21,7 +21,7 @@ _KIND_OF: Final = {
     DataSurface.MEMORY: ProviderKind.MEMORY_STORE,
     DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
 }
-_NOT_SERVED: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
+_NOT_SERVED: Final = frozenset({DataSurface.DB})
 _ALL_FOR_THE_PROVIDER: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
 
 _FILE_MEMORY: Final = frozenset({"memory", "sqlite"})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datamind.capabilities.control.control import Control, open_control
+from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.loaders import TextLoader
 from datamind.capabilities.ingest.paths import PathRules
@@ -157,6 +158,12 @@ def _make_sides(
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
 
+    def open_graph() -> Any:
+        return hub.open(ProviderKind.GRAPH_STORE)
+
+    graph_reads = GraphReads(open_graph, profile.name)
+    graph_writes = GraphWrites(open_graph, control.sources, int(settings.ingest.max_bytes))
+
     def on(surface: DataSurface, service: T) -> T | None:
         return None if surface in off else service
 
@@ -165,6 +172,7 @@ def _make_sides(
         on(DataSurface.MEMORY, MemoryReads(memory, profile.name)),
         on(DataSurface.SKILLS, SkillReads(open_skills, profile.name, control.sources)),
         off,
+        on(DataSurface.GRAPH, graph_reads),
     )
     write = WriteSide(
         read,
@@ -172,6 +180,7 @@ def _make_sides(
         on(DataSurface.KB, kb_writes),
         on(DataSurface.MEMORY, MemoryWrites(memory)),
         on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources)),
+        on(DataSurface.GRAPH, graph_writes),
     )
     return read, write
 
