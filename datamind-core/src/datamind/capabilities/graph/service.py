@@ -270,9 +270,9 @@ class GraphWrites:
         held = await self._held_by(store, source, lambda: assertions, unit)
         if held:
             return _result("none", 0, held, revert="exact")
-        outcome = await store.upsert(_graph_unit(source, unit), assertions)
+        count = await store.upsert(_graph_unit(source, unit), assertions)
         await self._keep_source(source, text, unit)
-        return _result("added", outcome.assertions, (unit.receipt_id,), revert="exact")
+        return _result("added", count, (unit.receipt_id,), revert="exact")
 
     async def import_file(self, content: bytes, source: SourceRef, unit: WriteUnit) -> SurfaceWriteResult:
         """Assert what a file says, in the place of what it said before.
@@ -288,14 +288,14 @@ class GraphWrites:
             return _result("none", 0, held, revert="exact")
         earlier = [one.receipt_id for one in await store.units(source=source.uri) if one.receipt_id != unit.receipt_id]
         assertions = reading.keep(_rows(store, content, source))
-        outcome = await store.upsert(_graph_unit(source, unit), _some(assertions, source), replaces=earlier)
+        count = await store.upsert(_graph_unit(source, unit), _some(assertions, source), replaces=earlier)
         await self._keep_source(source, "", unit)
         detected = Detected(
             media_type=source.media_type, rejected=tuple(reading.rejected), rejected_total=reading.rejected_total
         )
         return _result(
             "replaced" if earlier else "added",
-            outcome.assertions,
+            count,
             (unit.receipt_id,),
             detected=detected,
             closed_ids=tuple(earlier),
@@ -322,12 +322,11 @@ class GraphWrites:
         """Remove statements, everything about entities, or what receipts alone assert."""
         store = await self._open_store()
         receipts = _receipts(ids)
-        ended = await self._documents_of(store, receipts)
         if receipts:
             count = await store.drop_receipts(receipts, unit.receipt_id)
-            await self._sources.end(DataSurface.GRAPH, ended, unit.receipt_id)
         else:
             count = await store.remove(patterns_of(ids), unit.receipt_id)
+        await self._end_documents(store, unit)
         changed = bool(receipts) or bool(count)
         return SurfaceWriteResult(
             surface=DataSurface.GRAPH,
@@ -362,15 +361,12 @@ class GraphWrites:
             DataSurface.GRAPH, document_of(source), source, text, unit.receipt_id, title=source.uri, metadata={}
         )
 
-    async def _documents_of(self, store: GraphStore, receipts: Sequence[str]) -> Sequence[str]:
-        if not receipts:
-            return ()
-        going = await store.units(receipt_ids=receipts)
-        documents = {document_of(unit.source) for unit in going}
-        for unit in await store.units():
-            if unit.receipt_id not in receipts:
-                documents.discard(document_of(unit.source))
-        return sorted(documents)
+    async def _end_documents(self, store: GraphStore, unit: WriteUnit) -> None:
+        left = {document_of(one.source) for one in await store.units()}
+        active = await self._sources.active(DataSurface.GRAPH)
+        gone = [one.document_id for one in active if one.document_id not in left]
+        if gone:
+            await self._sources.end(DataSurface.GRAPH, gone, unit.receipt_id)
 
 
 def document_of(source: SourceRef) -> str:

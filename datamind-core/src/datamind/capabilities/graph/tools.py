@@ -97,7 +97,7 @@ def _relations(names: Sequence[str]) -> list[Term]:
 
 async def _query(args: QueryArguments, ctx: ToolContext) -> ToolOutput:
     result, evidence = await _graph(ctx).query(args.sparql)
-    data: dict[str, Any] = {"rows": len(result.rows), "columns": list(result.columns)}
+    data: dict[str, Any] = {"rows": len(result.rows)}
     if result.answer is not None:
         data = {"answer": result.answer}
     if result.cut:
@@ -312,7 +312,8 @@ def _writing() -> list[ToolSpec]:
             _import,
             name="graph_import_path",
             description="Read a file or folder of statements into the graph: Turtle, N-Triples, N-Quads, TriG, "
-            "JSON-LD, RDF/XML, or a table (csv, tsv, jsonl) with subject, predicate and object. A later version replaces it.",
+            "JSON-LD, RDF/XML, or a table (csv, tsv, jsonl) with subject, predicate and object. A later version "
+            "replaces it.",
             plan=_plan_import,
             path_args=("path",),
             revert="restores_previous",

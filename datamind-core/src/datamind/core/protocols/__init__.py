@@ -19,7 +19,6 @@ from datamind.core.protocols.graph import (
     Term,
     Triple,
     TriplePattern,
-    UpsertOutcome,
 )
 from datamind.core.protocols.ingest import FileLoader, LoadedDocument, LoadLimits
 from datamind.core.protocols.kb import (
@@ -116,7 +115,6 @@ __all__ = [
     "ToolCallingModelClient",
     "Triple",
     "TriplePattern",
-    "UpsertOutcome",
     "VectorReader",
     "VectorSearch",
     "VectorStore",

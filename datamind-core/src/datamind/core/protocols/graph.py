@@ -166,20 +166,6 @@ class GraphStats(Record):
     receipts: int
 
 
-class UpsertOutcome(Record):
-    """What an upsert did.
-
-    Attributes:
-        assertions: Different statements this receipt asserts.
-        new_statements: Those of them that nothing asserted before.
-        dropped: Statements that went with the receipts it replaces.
-    """
-
-    assertions: int
-    new_statements: int
-    dropped: int = 0
-
-
 @runtime_checkable
 class GraphReader(Protocol):
     """The reading half of a graph store.
@@ -229,7 +215,7 @@ class GraphReader(Protocol):
 class GraphStore(GraphReader, Protocol):
     """A graph store.
 
-    G7 Upserting a receipt again gives the first outcome and changes nothing, also after a death in the middle.
+    G7 Upserting a receipt again gives the first count and changes nothing, also after a death in the middle.
     G8 ``replaces`` drops those receipts' assertions as ``drop_receipts`` does, in the same commit; a write above
     ``ONE_COMMIT`` assertions is the exception, and is whole once it returned.
     G9 ``drop_receipts`` removes the statements that no other receipt asserts, and only these.
@@ -239,10 +225,8 @@ class GraphStore(GraphReader, Protocol):
     G13 ``read_view`` has no method that writes.
     """
 
-    async def upsert(
-        self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()
-    ) -> UpsertOutcome:
-        """Assert statements under a receipt; see G7, G8. The iterable is read once, maybe in another thread.
+    async def upsert(self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()) -> int:
+        """Number of different statements the receipt asserts; see G7, G8. The iterable is read once, maybe in another thread.
 
         Raises:
             InputInvalid: A term is no IRI or literal. Nothing was written, unless in slices.

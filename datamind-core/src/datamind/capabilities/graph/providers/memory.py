@@ -23,7 +23,6 @@ from datamind.core.protocols.graph import (
     Term,
     Triple,
     TriplePattern,
-    UpsertOutcome,
 )
 
 if TYPE_CHECKING:
@@ -48,11 +47,11 @@ class _Snapshot:
     """Everything at one moment; a write makes another one, and whoever reads keeps the one it began with.
 
     Attributes:
-        outcomes: What each receipt did, those that are dropped too.
+        counts: What each receipt did, those that are dropped too.
     """
 
     receipts: Mapping[str, _Asserting] = field(default_factory=dict)
-    outcomes: Mapping[str, UpsertOutcome | int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def statements(self) -> Mapping[Triple, None]:
@@ -137,41 +136,34 @@ class MemoryGraphStore(MemoryGraphReader):
         self._snapshot = _Snapshot()
         super().__init__(lambda: self._snapshot)
 
-    async def upsert(
-        self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()
-    ) -> UpsertOutcome:
+    async def upsert(self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()) -> int:
         """One new snapshot."""
-        known = self._snapshot.outcomes.get(unit.receipt_id)
-        if isinstance(known, UpsertOutcome):
-            return known
+        if unit.receipt_id in self._snapshot.counts:
+            return self._snapshot.counts[unit.receipt_id]
         made = {assertion.triple: assertion for assertion in assertions}
-        new = len(made.keys() - self._snapshot.statements.keys())
         added = {unit.receipt_id: _Asserting(unit, made)} if made else {}
         before = {**self._snapshot.receipts, **added}
-        after, dropped = replace(self._snapshot, receipts=before).without(replaces)
-        outcome = UpsertOutcome(assertions=len(made), new_statements=new, dropped=dropped)
-        self._snapshot = replace(after, outcomes={**after.outcomes, unit.receipt_id: outcome})
-        return outcome
+        after, _ = replace(self._snapshot, receipts=before).without(replaces)
+        self._snapshot = replace(after, counts={**after.counts, unit.receipt_id: len(made)})
+        return len(made)
 
     async def drop_receipts(self, receipt_ids: Sequence[str], by_receipt: str) -> int:
         """One new snapshot."""
-        known = self._snapshot.outcomes.get(by_receipt)
-        if isinstance(known, int):
-            return known
+        if by_receipt in self._snapshot.counts:
+            return self._snapshot.counts[by_receipt]
         after, count = self._snapshot.without(receipt_ids)
-        self._snapshot = replace(after, outcomes={**after.outcomes, by_receipt: count})
+        self._snapshot = replace(after, counts={**after.counts, by_receipt: count})
         return count
 
     async def remove(self, patterns: Sequence[TriplePattern], by_receipt: str) -> int:
         """One new snapshot; a receipt that asserts nothing more is gone."""
-        known = self._snapshot.outcomes.get(by_receipt)
-        if isinstance(known, int):
-            return known
+        if by_receipt in self._snapshot.counts:
+            return self._snapshot.counts[by_receipt]
         gone = {triple for where in patterns for triple in self._asserted(where.receipt_id) if _agrees(triple, where)}
         left = {key: _without(one, gone) for key, one in self._snapshot.receipts.items()}
         receipts = {key: one for key, one in left.items() if one.assertions}
-        outcomes = {**self._snapshot.outcomes, by_receipt: len(gone)}
-        self._snapshot = _Snapshot(receipts, outcomes)
+        counts = {**self._snapshot.counts, by_receipt: len(gone)}
+        self._snapshot = _Snapshot(receipts, counts)
         return len(gone)
 
     def read_view(self) -> GraphReader:
