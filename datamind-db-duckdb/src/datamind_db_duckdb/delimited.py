@@ -1,0 +1,116 @@
+"""Delimited text to batches of text: fast where nothing is odd, else with care."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final
+
+import pyarrow as pa
+import pyarrow.csv
+
+from datamind.capabilities.db.tabular.parsing import Rejects
+from datamind.capabilities.db.tabular.records import Delimited
+from datamind.capabilities.db.tabular.sources import Row, TextSource, opened_text
+from datamind.core.receipts import RejectedRow
+from datamind_db_duckdb.counting import count_records
+from datamind_db_duckdb.staging import make_batch, text_schema
+
+_BLOCK: Final = 4 * 1024 * 1024
+_SLICE_ROWS: Final = 20_000
+_UTF8: Final = frozenset({"utf-8", "utf-8-sig", "ascii"})
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+class Odd(Exception):
+    """Something that parsers read in different ways; the file is read with care instead."""
+
+
+@contextmanager
+def as_utf8(source: TextSource, folder: str) -> Iterator[TextSource]:
+    """The same text in UTF-8; in an unnamed file of ``folder`` if it has to be written anew."""
+    if source.encoding in _UTF8:
+        yield source
+        return
+    with tempfile.TemporaryFile(dir=folder) as copy, opened_text(source.file, source.encoding) as text:
+        while piece := text.read(1 << 20):
+            copy.write(piece.encode("utf-8", "surrogateescape"))
+        yield TextSource(copy, "utf-8", source.shape)
+
+
+def fast_batches(source: TextSource) -> Iterator[Any]:
+    """Batches of text columns.
+
+    Raises:
+        Odd: The file is not plain, or does not hold as many records as were counted. What was given until then
+            does not count.
+    """
+    shape = source.shape
+    if shape.before or shape.delimited != Delimited(shape.delimited.delimiter) or not shape.delimited.delimiter.isascii():
+        raise Odd
+    start = _start_of_data(source.file, shape.first_line)
+    census = count_records(source.file, shape.delimited.delimiter.encode())
+    if not census.is_plain:
+        raise Odd
+    source.file.seek(start)
+    read = 0
+    for batch in _parsed(source) if census.records else ():
+        read += batch.num_rows
+        yield batch
+    if read != census.records:
+        raise Odd
+
+
+def careful_batches(source: TextSource, key: tuple[str, ...], rejects: Rejects) -> Iterator[Any]:
+    """Batches of text columns, one record after another; what is left out is added to ``rejects``."""
+    folded = [name.casefold() for name in source.names]
+    keys = [folded.index(name.casefold()) for name in key]
+    schema = text_schema(len(source.names))
+    rows: list[list[Any]] = []
+    for row in source.rows():
+        if isinstance(row, Row) and any(not row.cells[place].strip() for place in keys):
+            row = RejectedRow(line=row.line, code="null_key")
+        if isinstance(row, RejectedRow):
+            rejects.add(row)
+            continue
+        rows.append([cell or None for cell in row.cells])
+        if len(rows) == _SLICE_ROWS:
+            yield make_batch(rows, schema)
+            rows = []
+    yield make_batch(rows, schema)
+
+
+def _start_of_data(file: BinaryIO, first_line: int) -> int:
+    file.seek(0)
+    start = 0
+    for _ in range(first_line - 1):
+        start += len(file.readline())
+    if first_line == 1 and file.read(3) == _MARK:
+        start = 3
+    file.seek(start)
+    return start
+
+
+def _parsed(source: TextSource) -> Iterator[Any]:
+    width = len(source.names)
+    schema = text_schema(width)
+    try:
+        reader = pyarrow.csv.open_csv(
+            pa.PythonFile(source.file, mode="r"),
+            read_options=pyarrow.csv.ReadOptions(column_names=schema.names, block_size=_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=_refuse
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: pa.string() for name in schema.names}, strings_can_be_null=True, null_values=[""]
+            ),
+        )
+        yield from reader
+    except pa.ArrowInvalid:
+        raise Odd from None
+
+
+def _refuse(row: Any) -> str:
+    return "error"
+
