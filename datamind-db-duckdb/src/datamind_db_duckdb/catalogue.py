@@ -17,7 +17,7 @@ VERSION: Final = 1
 _TABLES: Final = (
     f"CREATE SCHEMA {SCHEMA}",
     f"CREATE TABLE {SCHEMA}.format (version INTEGER)",
-    f"INSERT INTO {SCHEMA}.format VALUES ({VERSION})",
+    f"INSERT INTO {SCHEMA}.format VALUES ({VERSION})",  # noqa: S608 - both are ours
     f"CREATE TABLE {SCHEMA}.tables (folded VARCHAR PRIMARY KEY, name VARCHAR, place VARCHAR, columns VARCHAR,"
     " version INTEGER, total BIGINT)",
     f"CREATE TABLE {SCHEMA}.imports (number INTEGER PRIMARY KEY, place VARCHAR, receipt_id VARCHAR, source VARCHAR,"

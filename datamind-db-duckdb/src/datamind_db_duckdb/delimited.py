@@ -47,7 +47,11 @@ def fast_batches(source: TextSource) -> Iterator[Any]:
             does not count.
     """
     shape = source.shape
-    if shape.before or shape.delimited != Delimited(shape.delimited.delimiter) or not shape.delimited.delimiter.isascii():
+    if (
+        shape.before
+        or shape.delimited != Delimited(shape.delimited.delimiter)
+        or not shape.delimited.delimiter.isascii()
+    ):
         raise Odd
     start = _start_of_data(source.file, shape.first_line)
     census = count_records(source.file, shape.delimited.delimiter.encode())
@@ -113,4 +117,3 @@ def _parsed(source: TextSource) -> Iterator[Any]:
 
 def _refuse(row: Any) -> str:
     return "error"
-

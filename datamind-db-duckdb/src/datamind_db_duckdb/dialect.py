@@ -48,11 +48,14 @@ async def open_dialect(ctx: ProviderContext, options: DuckDBOptions) -> DuckDBDi
 class DuckDBReader:
     """Reads in read-only transactions of the process that owns the file."""
 
-    def __init__(self, owner: _Owner) -> None:
+    def __init__(self, owner: _Owner, path: Path) -> None:
         self._owner = owner
+        self._path = path
 
     async def tables(self) -> Sequence[TableInfo]:
-        """Every table, by name."""
+        """Every table, by name. Nothing is started for a profile that never had one."""
+        if not self._path.exists():
+            return ()
         found = await self._owner.ask("tables", {}, deadline_s=_CATALOGUE_S, retry=True)
         return [TableInfo.model_validate(item) for item in found]
 
@@ -78,7 +81,7 @@ class DuckDBDialect(DuckDBReader):
         self._folder = folder
         self._import_s = options.import_timeout_s
         self._unsynced = True
-        super().__init__(_Owner(_owner_spec(folder, options), options.lock_wait_s))
+        super().__init__(_Owner(_owner_spec(folder, options), options.lock_wait_s), folder / FILE_NAME)
         self._files = EngineHost(_files_spec(folder, options))
 
     async def load(self, request: TableImport, file: BinaryIO) -> TableOutcome:
@@ -116,13 +119,11 @@ class DuckDBDialect(DuckDBReader):
 
     async def _change(self, operation: str, request: Record) -> TableOutcome:
         asked = request.model_dump(mode="json")
-        return TableOutcome.model_validate(
-            await self._owner.ask(operation, asked, deadline_s=_CATALOGUE_S, write=True)
-        )
+        return TableOutcome.model_validate(await self._owner.ask(operation, asked, deadline_s=_CATALOGUE_S, write=True))
 
     def read_view(self) -> DatabaseReader:
         """A reader whose every statement runs in a read-only transaction."""
-        return DuckDBReader(self._owner)
+        return DuckDBReader(self._owner, self._path)
 
     async def sync(self) -> None:
         """Make the file's entry in its folders survive a power loss; its commits do already."""

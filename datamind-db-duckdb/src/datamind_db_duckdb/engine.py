@@ -65,7 +65,6 @@ class DuckDBEngine:
             "load": self._load,
             "create": self._writing(self._writes.create),
             "drop": self._writing(self._writes.drop),
-            "checkpoint": self._checkpoint,
             "close": self._close,
         }
 
@@ -91,11 +90,9 @@ class DuckDBEngine:
         with self._transaction("BEGIN TRANSACTION", "COMMIT"):
             return _reply(self._writes.load(args, plan, stage))
 
-    def _checkpoint(self, request: EngineRequest) -> None:
-        self._connection.execute("CHECKPOINT")
-
-    def _close(self, request: EngineRequest) -> None:
+    def _close(self, request: EngineRequest) -> EngineReply:
         self._connection.close()
+        return EngineReply()
 
     @contextmanager
     def _transaction(self, begin: str, end: str) -> Iterator[None]:

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from datamind.capabilities.db.tabular.columns import ColumnGuess, ColumnType, resolve
 from datamind.capabilities.db.tabular.formats import PADDING
 from datamind.capabilities.db.tabular.parsing import (
+    Plan,
     Rejects,
     check_key,
     check_some_rows,
     convert_rows,
     make_detected,
     plan_columns,
-    Plan,
 )
-from datamind.capabilities.db.tabular.sources import DELIMITED, ReadOptions, RowSource, TextSource, open_source
+from datamind.capabilities.db.tabular.sources import ReadOptions, RowSource, TextSource, open_source
 from datamind.core.errors import LimitExceeded
 from datamind.engine_host import EngineReply, EngineRequest
 from datamind_db_duckdb.delimited import Odd, as_utf8, careful_batches, fast_batches

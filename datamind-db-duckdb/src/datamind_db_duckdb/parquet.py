@@ -31,7 +31,9 @@ def stage_parquet(file: Any, key: Sequence[str], open_stage: Callable[[Any], Sta
         schema = pa.schema([(f"c{place}", field.type) for place, field in enumerate(parquet.schema_arrow)])
         rows = _write(parquet, schema, [place for place, name in enumerate(names) if name in key], open_stage)
     except (pa.ArrowException, OSError) as error:
-        raise SourceUnreadable(f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet") from None
+        raise SourceUnreadable(
+            f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet"
+        ) from None
     column = {"kind": "other", "format": "", "whole": 0, "scale": 0, "raw": False, "blank": False}
     detected = Detected(media_type="application/vnd.apache.parquet", renamed=renamed)
     return {

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from datamind.capabilities.db.tabular.columns import ColumnType
+from datamind.capabilities.db.tabular.names import RESERVED
 from datamind.capabilities.db.tabular.parsing import Plan, check_key, fit_columns
 from datamind.core.errors import Conflict, IntegrityError
 from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Table
@@ -67,7 +68,7 @@ class Writes:
         number = self._catalogue.next_number()
         types = [sql_type(ColumnType(column["kind"], None, 15, column["scale"])) for column in args["columns"]]
         names = [column["name"] for column in args["columns"]]
-        table = Table(args["table"], f"rows_{number}", tuple(zip(names, types, strict=True)))
+        table = Table(args["table"], f"{RESERVED}rows_{number}", tuple(zip(names, types, strict=True)))
         self._make(table)
         self._catalogue.put(table, number, args)
         return self._done(args, number, "created", 0, str(number))
@@ -95,7 +96,7 @@ class Writes:
             kinds = [native or sql_type(known) for native, known in found]
             table = Table(
                 held.name if held else args["table"],
-                f"rows_{number}",
+                f"{RESERVED}rows_{number}",
                 tuple(zip(plan["names"], kinds, strict=True)),
             )
             if held is not None:
@@ -158,7 +159,8 @@ class Writes:
         self._db.execute(f"DELETE FROM {target} WHERE EXISTS (SELECT 1 FROM {_KEYED} WHERE {equal})")  # noqa: S608
         self._db.execute(
             f"INSERT INTO {target} ({columns}, unit) SELECT {columns}, {number} FROM {_KEYED}"  # noqa: S608
-            f" QUALIFY row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {ORDINAL} DESC) = 1 ORDER BY {ORDINAL}"
+            f" QUALIFY row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {ORDINAL} DESC) = 1"
+            f" ORDER BY {ORDINAL}"
         )
         self._db.execute(f"DROP TABLE {_KEYED}")
 
@@ -170,4 +172,6 @@ def _expression(column: str, planned: Mapping[str, Any], target: str) -> str:
 
 
 def _exists(table: str) -> Conflict:
-    return Conflict(f"the table {table[:80]!r} exists", code="conflict.table_exists", hint="Append to it, or replace it.")
+    return Conflict(
+        f"the table {table[:80]!r} exists", code="conflict.table_exists", hint="Append to it, or replace it."
+    )

@@ -16,6 +16,7 @@ from datamind.core.errors import NotFound, SourceUnreadable
 from datamind.core.receipts import RejectedRow
 from datamind_db_duckdb.files import check_archive
 
+
 @dataclass
 class SheetSource:
     """Rows of a sheet from its header on; lines are rows of the sheet. Values are those last calculated."""

@@ -21,10 +21,11 @@ _KIND_OF: Final = {
     DataSurface.MEMORY: ProviderKind.MEMORY_STORE,
     DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
 }
-_NOT_SERVED: Final = frozenset({DataSurface.DB})
+_NOT_SERVED: Final[frozenset[DataSurface]] = frozenset()
 _ALL_FOR_THE_PROVIDER: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
 
 _FILE_MEMORY: Final = frozenset({"memory", "sqlite"})
+_FILE_TABLES: Final = frozenset({"memory", "duckdb"})
 
 
 @dataclass
@@ -118,6 +119,9 @@ def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, select
         "memory.long_term_enabled = false is not supported": not settings.memory.long_term_enabled,
         f"memory.dsn does nothing: the memory store {settings.memory.backend!r} keeps a file of the profile": (
             settings.memory.dsn is not None and settings.memory.backend in _FILE_MEMORY
+        ),
+        f"db.dsn and db.read_dsn do nothing: the dialect {settings.db.dialect!r} keeps a file of the profile": (
+            (settings.db.dsn or settings.db.read_dsn) is not None and settings.db.dialect in _FILE_TABLES
         ),
         "llm.tool_mode = 'json_schema' does nothing: the offline model client needs no tool calls on a wire": (
             settings.llm.tool_mode == "json_schema" and selection.model_protocol == "offline"

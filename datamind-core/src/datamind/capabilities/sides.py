@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.kb.service import KBReads, KBWrites
@@ -28,6 +29,7 @@ class ReadSide:
     skills_or_none: SkillReads | None = None
     off: Mapping[DataSurface, str] = field(default_factory=dict)
     graph_or_none: GraphReads | None = None
+    db_or_none: DatabaseReads | None = None
 
     @property
     def kb(self) -> KBReads:
@@ -49,6 +51,11 @@ class ReadSide:
         """The graph."""
         return self.graph_or_none or _off(self.off, DataSurface.GRAPH)
 
+    @property
+    def db(self) -> DatabaseReads:
+        """The tables."""
+        return self.db_or_none or _off(self.off, DataSurface.DB)
+
 
 @dataclass(frozen=True)
 class WriteSide:
@@ -64,6 +71,7 @@ class WriteSide:
     memory_or_none: MemoryWrites | None = None
     skills_or_none: SkillWrites | None = None
     graph_or_none: GraphWrites | None = None
+    db_or_none: DatabaseWrites | None = None
 
     @property
     def kb(self) -> KBWrites:
@@ -85,6 +93,11 @@ class WriteSide:
         """The graph."""
         return self.graph_or_none or _off(self.read.off, DataSurface.GRAPH)
 
+    @property
+    def db(self) -> DatabaseWrites:
+        """The tables."""
+        return self.db_or_none or _off(self.read.off, DataSurface.DB)
+
     async def sync(self, surface: DataSurface, ledger_profile: str) -> None:
         """Make the writes of one surface survive a power loss."""
         if surface is DataSurface.MEMORY:
@@ -95,6 +108,8 @@ class WriteSide:
             await self.skills.sync()
         elif surface is DataSurface.GRAPH:
             await self.graph.sync()
+        elif surface is DataSurface.DB:
+            await self.db.sync()
 
 
 def _off(reasons: Mapping[DataSurface, str], surface: DataSurface) -> NoReturn:

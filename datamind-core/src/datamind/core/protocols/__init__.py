@@ -1,6 +1,20 @@
 """One Protocol, one specification: its numbered guarantees are what the conformance kit tests."""
 
 from datamind.core.protocols.agent import AgentLoopProtocol, ApprovalRequest, Approver, LoopTurn
+from datamind.core.protocols.database import (
+    ColumnProfile,
+    DatabaseDialect,
+    DatabaseReader,
+    NewTable,
+    TableColumn,
+    TableDescription,
+    TableDrop,
+    TableImport,
+    TableInfo,
+    TableOutcome,
+    TableQuery,
+    TableResult,
+)
 from datamind.core.protocols.graph import (
     AssertedBy,
     Assertion,
@@ -66,6 +80,9 @@ __all__ = [
     "Assertion",
     "ChunkHit",
     "ChunkRow",
+    "ColumnProfile",
+    "DatabaseDialect",
+    "DatabaseReader",
     "DocumentPage",
     "DocumentRow",
     "Edges",
@@ -94,6 +111,7 @@ __all__ = [
     "MemoryReader",
     "MemoryScope",
     "MemoryStore",
+    "NewTable",
     "ParsedQuery",
     "QueryResult",
     "Reranker",
@@ -110,6 +128,14 @@ __all__ = [
     "SupportsMemoryVectors",
     "SupportsSparql",
     "SupportsVectors",
+    "TableColumn",
+    "TableDescription",
+    "TableDrop",
+    "TableImport",
+    "TableInfo",
+    "TableOutcome",
+    "TableQuery",
+    "TableResult",
     "Term",
     "TextModelClient",
     "ToolCallingModelClient",

@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 
 from datamind.capabilities.db.providers.reading import Catalogue, Table, read_page
 from datamind.capabilities.db.tabular.columns import ColumnType
-from datamind.capabilities.db.tabular.names import quoted
+from datamind.capabilities.db.tabular.names import RESERVED, quoted
 from datamind.capabilities.db.tabular.parsing import (
     Plan,
     Rejects,
@@ -163,8 +163,10 @@ class MemoryDatabase(MemoryReader):
             try:
                 outcome = work(draft)
                 state.connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 state.connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise StoreError(f"the database in memory failed: {error}", retryable=False) from error
                 raise
             draft.catalogue.outcomes[unit_id] = outcome
             state.catalogue = draft.catalogue
@@ -175,9 +177,7 @@ class MemoryDatabase(MemoryReader):
 
 
 def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
-    source = open_source(
-        file, ReadOptions(request.media_type, request.encoding, request.delimiter, request.header)
-    )
+    source = open_source(file, ReadOptions(request.media_type, request.encoding, request.delimiter, request.header))
     plan = plan_columns(source)
     check_key(plan.names, request.key)
     rejects = Rejects()
@@ -186,7 +186,10 @@ def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
         raise Conflict(f"the table {request.table!r} exists", code="conflict.table_exists")
     if held is not None and request.mode in ("append", "upsert") and not request.force and _holds(state, held, request):
         return TableOutcome(
-            status="unchanged", rows=0, version=held.version, detected=make_detected(source, request.media_type, rejects)
+            status="unchanged",
+            rows=0,
+            version=held.version,
+            detected=make_detected(source, request.media_type, rejects),
         )
     table = _make_room(state, request, held, plan)
     _insert(state, request, table, (source, plan, rejects))
@@ -209,7 +212,7 @@ def _holds(state: _State, table: Table, request: TableImport) -> bool:
 def _make_room(state: _State, request: TableImport, held: Table | None, plan: Plan) -> Table:
     number = state.catalogue.next_number()
     if held is None or request.mode == "replace":
-        table = Table(held.name if held else request.table, f"rows_{number}", plan.names, plan.types)
+        table = Table(held.name if held else request.table, f"{RESERVED}rows_{number}", plan.names, plan.types)
         if held is not None:
             _remove(state.connection, held)
         _make(state.connection, table)
@@ -232,9 +235,7 @@ def _remove(connection: sqlite3.Connection, table: Table) -> None:
     connection.execute(f"DROP TABLE {table.place}")
 
 
-def _insert(
-    state: _State, request: TableImport, table: Table, parsed: tuple[RowSource, Plan, Rejects]
-) -> int:
+def _insert(state: _State, request: TableImport, table: Table, parsed: tuple[RowSource, Plan, Rejects]) -> None:
     source, plan, rejects = parsed
     folded = [name.casefold() for name in table.names]
     places = [folded.index(name.casefold()) for name in plan.names]
@@ -267,7 +268,7 @@ def _create(state: _State, request: NewTable) -> TableOutcome:
         raise Conflict(f"the table {request.table!r} exists", code="conflict.table_exists")
     names = tuple(column.name for column in request.columns)
     types = tuple(ColumnType(column.kind, None, 18, column.scale) for column in request.columns)
-    table = Table(request.table, f"rows_{state.catalogue.next_number()}", names, types)
+    table = Table(request.table, f"{RESERVED}rows_{state.catalogue.next_number()}", names, types)
     _make(state.connection, table)
     return TableOutcome(status="created", rows=0, version=state.catalogue.put(table, request, {}))
 

@@ -83,7 +83,7 @@ class Catalogue:
     def put(self, table: Table, request: TableImport | NewTable, counts: Mapping[int, int]) -> str:
         """Note one import, after which the table holds so many rows of each; returns the version."""
         mark = Mark(self.number, request.receipt_id, request.source, counts.get(self.number, 0))
-        marks = tuple(held for held in table.marks if counts.get(held.number)) + (mark,)
+        marks = (*(held for held in table.marks if counts.get(held.number)), mark)
         version = str(self.number)
         made = replace(table, version=version, rows=sum(counts.values()), marks=marks)
         self.tables[table.name.casefold()] = made

@@ -77,9 +77,7 @@ def _date_parser(order: str, separator: str) -> Callable[[str], date]:
 def _date_format(order: str, separator: str, rival: str = "") -> Format:
     widths = {"y": "[0-9]{4}", "m": "[0-9]{1,2}", "d": "[0-9]{1,2}"}
     pattern = re.escape(separator).join(widths[part] for part in order)
-    return Format(
-        f"date_{order}{separator}", "date", pattern, _date_parser(order, separator), rival=rival, exact=False
-    )
+    return Format(f"date_{order}{separator}", "date", pattern, _date_parser(order, separator), rival=rival, exact=False)
 
 
 BOOLEAN: Final = Format("boolean", "boolean", "(?i:true|false)", lambda text: text.lower() == "true")

@@ -10,6 +10,9 @@ from pathlib import PurePosixPath
 from datamind.core.errors import InputInvalid
 
 MAX_NAME = 128
+RESERVED = "_datamind_"
+"""How names begin that are not a user's."""
+
 MAX_COLUMNS = 2_000
 
 
@@ -48,6 +51,8 @@ def check_table_name(name: str) -> str:
         raise InputInvalid(
             f"the table name {name[:40]!r} is empty, too long or does not print", hint=f"At most {MAX_NAME} characters."
         )
+    if cleaned.casefold().startswith((RESERVED, "sqlite_")):
+        raise InputInvalid(f"the table name {cleaned[:40]!r} is reserved", hint="Choose another.")
     return cleaned
 
 

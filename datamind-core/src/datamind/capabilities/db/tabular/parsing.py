@@ -131,8 +131,9 @@ def check_some_rows(plan: Plan, rejects: Rejects) -> None:
     Raises:
         SourceUnreadable: Every record was rejected.
     """
-    if plan.records and rejects.total >= plan.records:
-        first = rejects.first[0]
+    above = sum(row.code == "before_header" for row in rejects.first)
+    if plan.records > above and rejects.total >= plan.records:
+        first = rejects.first[above]
         raise SourceUnreadable(
             f"none of {plan.records} records fits; the first, in line {first.line}, has {first.code}",
             code="source_unreadable.no_rows",

@@ -69,9 +69,7 @@ def find_shape(
     place = items.index(first)
     after = [*(item.line for item in items[place + 1 :]), skipped + len(lines) + 1]
     before = tuple(_passed_over(item) for item in items[:place])
-    return TextShape(
-        delimited, names, renamed if with_header else {}, after[0] if with_header else first.line, before
-    )
+    return TextShape(delimited, names, renamed if with_header else {}, after[0] if with_header else first.line, before)
 
 
 def _passed_over(item: Record | RejectedRow) -> RejectedRow:
@@ -143,4 +141,3 @@ def _is_typed(cell: str) -> bool:
     guess = ColumnGuess()
     guess.add([cell])
     return guess.has_text and bool(guess.alive)
-

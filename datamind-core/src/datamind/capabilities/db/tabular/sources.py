@@ -37,19 +37,32 @@ class Row(NamedTuple):
 
 
 class RowSource(Protocol):
-    """A table in a file.
+    """A table in a file."""
 
-    Attributes:
-        names: Distinct names of the columns.
-        renamed: New name to what the file had.
-        known: Formats that text of it may have.
-    """
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Distinct names of the columns."""
+        ...
 
-    names: tuple[str, ...]
-    renamed: Mapping[str, str]
-    encoding: str
-    delimiter: str
-    known: tuple[Format, ...]
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """New name of a column to what the file had."""
+        ...
+
+    @property
+    def encoding(self) -> str:
+        """The Python codec, for text."""
+        ...
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between fields, where there is such a thing."""
+        ...
+
+    @property
+    def known(self) -> tuple[Format, ...]:
+        """Formats that text of it may have."""
+        ...
 
     def rows(self) -> Iterator[Row | RejectedRow]:
         """Every record, in order; may be called again."""
