@@ -76,6 +76,19 @@ def make_iri(value: str) -> Term:
     return Term(value)
 
 
+def check_triple(triple: Triple) -> None:
+    """That a store may keep it.
+
+    Raises:
+        InputInvalid: A term is no IRI where one must stand, or is reserved.
+    """
+    if triple.subject.is_literal or triple.predicate.is_literal:
+        raise InputInvalid(f"the literal {triple.subject.value[:40]!r} cannot be subject or predicate")
+    for term in (triple.subject, triple.predicate, triple.object):
+        if not term.is_literal:
+            make_iri(term.value)
+
+
 def make_literal(value: str | int | float | bool, *, datatype: str = "", language: str = "") -> Term:
     """A literal; the datatype of a plain number or truth value follows from it.
 

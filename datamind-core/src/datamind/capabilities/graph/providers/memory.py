@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from datamind.capabilities.graph.names import Label, is_name, make_entity, rank
+from datamind.capabilities.graph.terms import check_triple
 from datamind.capabilities.kb.providers.filtering import is_source
 from datamind.core.protocols.graph import (
     AssertedBy,
@@ -141,6 +142,8 @@ class MemoryGraphStore(MemoryGraphReader):
         if unit.receipt_id in self._snapshot.counts:
             return self._snapshot.counts[unit.receipt_id]
         made = {assertion.triple: assertion for assertion in assertions}
+        for triple in made:
+            check_triple(triple)
         added = {unit.receipt_id: _Asserting(unit, made)} if made else {}
         before = {**self._snapshot.receipts, **added}
         after, _ = replace(self._snapshot, receipts=before).without(replaces)
