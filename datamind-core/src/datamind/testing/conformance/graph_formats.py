@@ -125,8 +125,10 @@ class SparqlConformance(ProviderConformance):
                 assert (await store.parse_query(text)).form == form
             for text in ("INSERT DATA { <urn:a> <urn:b> 1 }", "DROP ALL", "LOAD <file:///etc/passwd>", "CLEAR DEFAULT"):
                 assert (await store.parse_query(text)).form == "update"
-            inner = "FILTER NOT EXISTS { { SERVICE ?x { ?a ?b ?c } } FILTER(<urn:f>(?s)) }"
-            parsed = await store.parse_query("SELECT * FROM <urn:g> { ?s ?p ?o " + inner + " }")
+            parsed = await store.parse_query(
+                "SELECT * FROM <urn:g> { ?s ?p ?o"
+                " FILTER NOT EXISTS { { SERVICE ?x { ?a ?b ?c } } FILTER(<urn:f>(?s)) } }"
+            )
             assert (parsed.services, parsed.datasets, parsed.functions) == (("?x",), ("urn:g",), ("urn:f",))
             assert (await store.parse_query("ASK FROM NAMED <file:///etc/passwd> { ?s ?p ?o }")).datasets
 
