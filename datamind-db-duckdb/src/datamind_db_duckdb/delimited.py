@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from datamind.capabilities.db.tabular.parsing import Rejects
-from datamind.capabilities.db.tabular.records import Delimited
+from datamind.capabilities.db.tabular.records import Delimited, Rejected
 from datamind.capabilities.db.tabular.sources import Row, TextSource, opened_text
-from datamind.core.receipts import RejectedRow
 from datamind_db_duckdb.counting import count_records
 from datamind_db_duckdb.staging import make_batch, text_schema
 
@@ -74,8 +73,8 @@ def careful_batches(source: TextSource, key: tuple[str, ...], rejects: Rejects) 
     rows: list[list[Any]] = []
     for row in source.rows():
         if isinstance(row, Row) and any(not row.cells[place].strip() for place in keys):
-            row = RejectedRow(line=row.line, code="null_key")
-        if isinstance(row, RejectedRow):
+            row = Rejected(line=row.line, code="null_key")
+        if isinstance(row, Rejected):
             rejects.add(row)
             continue
         rows.append([cell or None for cell in row.cells])
@@ -89,7 +88,10 @@ def _start_of_data(file: BinaryIO, first_line: int) -> int:
     file.seek(0)
     start = 0
     for _ in range(first_line - 1):
-        start += len(file.readline())
+        line = file.readline()
+        if line.count(b"\r") > line.endswith(b"\r\n"):
+            raise Odd  # lines that end otherwise
+        start += len(line)
     if first_line == 1 and file.read(3) == _MARK:
         start = 3
     file.seek(start)

@@ -144,7 +144,7 @@ def _report(source: RowSource, media_type: str, plan: Plan, rejects: Rejects, *,
             for found, blank in zip(plan.types, plan.blank, strict=True)
         ],
         "rows": plan.records - rejects.total,
-        "detected": make_detected(source, media_type, rejects).model_dump(mode="json"),
+        "detected": make_detected(source, media_type, rejects),
     }
 
 

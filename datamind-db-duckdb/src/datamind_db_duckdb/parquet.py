@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from datamind.capabilities.db.tabular.names import make_column_names
 from datamind.capabilities.db.tabular.parsing import check_key
 from datamind.core.errors import InputInvalid, SourceUnreadable
-from datamind.core.receipts import Detected
 from datamind_db_duckdb.staging import Stage
 
 _BATCH_ROWS: Final = 20_000
@@ -35,12 +34,11 @@ def stage_parquet(file: Any, key: Sequence[str], open_stage: Callable[[Any], Sta
             f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet"
         ) from None
     column = {"kind": "other", "format": "", "whole": 0, "scale": 0, "raw": False, "blank": False}
-    detected = Detected(media_type="application/vnd.apache.parquet", renamed=renamed)
     return {
         "names": names,
         "columns": [column] * len(names),
         "rows": rows,
-        "detected": detected.model_dump(mode="json"),
+        "detected": {"media_type": "application/vnd.apache.parquet", "renamed": renamed},
     }
 
 

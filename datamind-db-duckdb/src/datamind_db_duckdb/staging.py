@@ -12,9 +12,7 @@ import pyarrow as pa
 
 from datamind.capabilities.db.tabular.columns import ColumnType
 from datamind.core.errors import LimitExceeded
-
-ORDINAL: Final = "n"
-"""Column with the number of each row, where it matters which one came last."""
+from datamind_db_duckdb.types import ORDINAL
 
 _ARROW: Final[dict[str, Any]] = {
     "integer": pa.int64(),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from datamind.capabilities.db.tabular.columns import ColumnType
 from datamind.capabilities.db.tabular.formats import BY_NAME, Format
-from datamind.core.protocols.database import ColumnKind
+
+if TYPE_CHECKING:
+    from datamind.core.protocols.database import ColumnKind
+
+ORDINAL: Final = "n"
+"""Column of a stage with the number of each row, where it matters which one came last."""
 
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _KINDS: Final[dict[str, ColumnKind]] = {

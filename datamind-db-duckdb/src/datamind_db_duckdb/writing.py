@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import pyarrow as pa
-
 from datamind.capabilities.db.tabular.columns import ColumnType
 from datamind.capabilities.db.tabular.names import RESERVED
 from datamind.capabilities.db.tabular.parsing import Plan, check_key, fit_columns
 from datamind.core.errors import Conflict, IntegrityError
 from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Table
-from datamind_db_duckdb.staging import ORDINAL
-from datamind_db_duckdb.types import column_type, sql_type, text_expression
+from datamind_db_duckdb.types import ORDINAL, column_type, sql_type, text_expression
 
 _STAGE: Final = "_datamind_stage"
 _KEYED: Final = "_datamind_keyed"
@@ -45,6 +42,8 @@ class Writes:
         """Import what was staged."""
         if (known := self.look(args)) is not None:
             return known
+        import pyarrow as pa  # reading alone starts faster without it
+
         number = self._catalogue.next_number()
         with pa.ipc.open_stream(stage) as reader:
             self._db.register(_STAGE, reader)

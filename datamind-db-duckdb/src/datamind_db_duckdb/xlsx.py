@@ -11,9 +11,9 @@ from zipfile import BadZipFile
 from datamind.capabilities.db.tabular import formats
 from datamind.capabilities.db.tabular.formats import Format
 from datamind.capabilities.db.tabular.names import make_column_names
+from datamind.capabilities.db.tabular.records import Rejected
 from datamind.capabilities.db.tabular.sources import Row
 from datamind.core.errors import NotFound, SourceUnreadable
-from datamind.core.receipts import RejectedRow
 from datamind_db_duckdb.files import check_archive
 
 
@@ -28,12 +28,12 @@ class SheetSource:
     delimiter: str = ""
     known: tuple[Format, ...] = field(default=formats.ISO)
 
-    def rows(self) -> Iterator[Row | RejectedRow]:
+    def rows(self) -> Iterator[Row | Rejected]:
         """Every row that is not blank."""
         width = len(self.names)
         for line, values in self.cells:
             if any(value not in (None, "") for value in values[width:]):
-                yield RejectedRow(line=line, code="too_many_fields")
+                yield Rejected(line=line, code="too_many_fields")
             else:
                 made = [_value(value) for value in values[:width]]
                 yield Row(line, made + [None] * (width - len(made)))

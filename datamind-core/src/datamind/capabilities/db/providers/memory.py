@@ -43,6 +43,7 @@ from datamind.core.protocols.database import (
     TableResult,
     TableStatus,
 )
+from datamind.core.receipts import Detected
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
@@ -185,19 +186,14 @@ def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
     if held is not None and request.mode == "fail":
         raise Conflict(f"the table {request.table!r} exists", code="conflict.table_exists")
     if held is not None and request.mode in ("append", "upsert") and not request.force and _holds(state, held, request):
-        return TableOutcome(
-            status="unchanged",
-            rows=0,
-            version=held.version,
-            detected=make_detected(source, request.media_type, rejects),
-        )
+        return TableOutcome(status="unchanged", rows=0, version=held.version)
     table = _make_room(state, request, held, plan)
     _insert(state, request, table, (source, plan, rejects))
     counts = _counts(state.connection, table)
     rows = counts.get(state.catalogue.number, 0)
     check_some_rows(plan, rejects)
     version = state.catalogue.put(table, request, counts)
-    detected = make_detected(source, request.media_type, rejects)
+    detected = Detected.model_validate(make_detected(source, request.media_type, rejects))
     status = "created" if held is None else _DONE[request.mode]
     return TableOutcome(status=status, rows=rows, version=version, detected=detected)
 

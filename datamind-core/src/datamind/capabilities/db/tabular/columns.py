@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from datamind.capabilities.db.tabular import formats
 from datamind.capabilities.db.tabular.formats import PADDING, Format
-from datamind.core.protocols.database import ColumnKind
+
+if TYPE_CHECKING:
+    from datamind.core.protocols.database import ColumnKind
 
 MAX_DIGITS: Final = 38
 _MAX_INT64: Final = 2**63 - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -13,6 +14,7 @@ SAMPLE_BYTES: Final = 256 * 1024
 Guess = Callable[[bytes], str]
 
 _MIN_VALID_SHARE: Final = 0.5
+_CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f]")
 
 
 def find_encoding(sample: bytes, *, is_whole: bool, guess: Guess | None = None) -> str:
@@ -58,19 +60,25 @@ def check_encoding(name: str) -> str:
 
 
 def _wide_encoding(sample: bytes) -> str:
-    # UTF-16 with its mark is cut to whole units; without it, every second byte of Latin text is NUL.
     if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    head = sample[:4096]
-    if len(head) < 4 or b"\0" not in head:
+    head = sample[: 4096 if len(sample) > 4096 else len(sample) // 2 * 2]
+    if b"\0" not in head:
         return ""
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    for few, many, name in ((even, odd, "utf-16-le"), (odd, even, "utf-16-be")):
-        if many > 0.4 * (len(head) // 2) and few == 0:
-            return name
-    return ""
+    likely = [codec for codec in ("utf-16-le", "utf-16-be") if _looks_wide(head, codec)]
+    return likely[0] if len(likely) == 1 else ""
+
+
+def _looks_wide(head: bytes, codec: str) -> bool:
+    try:
+        text = codecs.getincrementaldecoder(codec)().decode(head)
+    except UnicodeDecodeError:
+        return False
+    # Line ends and separators the wrong way round are letters of scripts that nobody mixes with these.
+    turned = any(char in text for char in "\u0a00\u0d00\u2c00\u3b00\u0900")
+    return ("\n" in text or "," in text) and not turned and not _CONTROLS.search(text)
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:

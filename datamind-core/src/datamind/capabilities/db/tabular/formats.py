@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from datamind.core.protocols.database import ColumnKind
+if TYPE_CHECKING:
+    from datamind.core.protocols.database import ColumnKind
+
 
 PADDING: Final = " \t"
 """What may stand around a value; a field of nothing else is blank, and blank is NULL."""

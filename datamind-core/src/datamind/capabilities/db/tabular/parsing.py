@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from datamind.capabilities.db.tabular.columns import ColumnGuess, ColumnType, join, resolve
+from datamind.capabilities.db.tabular.records import Rejected
 from datamind.capabilities.db.tabular.sources import Row, RowSource
 from datamind.core.errors import InputInvalid, SourceUnreadable
-from datamind.core.receipts import Detected, RejectedRow
 
 SLICE_ROWS: Final = 2_000
 SHOWN_REJECTS: Final = 100
@@ -20,10 +20,10 @@ SHOWN_REJECTS: Final = 100
 class Rejects:
     """Rows left out: the first ones by line, all of them counted."""
 
-    first: list[RejectedRow] = field(default_factory=list)
+    first: list[Rejected] = field(default_factory=list)
     total: int = 0
 
-    def add(self, row: RejectedRow) -> None:
+    def add(self, row: Rejected) -> None:
         """One more."""
         self.total += 1
         if len(self.first) < SHOWN_REJECTS:
@@ -74,8 +74,8 @@ def convert_rows(
         seen += len(part)
         rows = []
         for row in part:
-            made = row if isinstance(row, RejectedRow) else _converted(row, readers, keys)
-            if isinstance(made, RejectedRow):
+            made = row if isinstance(row, Rejected) else _converted(row, readers, keys)
+            if isinstance(made, Rejected):
                 rejects.add(made)
             else:
                 rows.append(made)
@@ -140,19 +140,19 @@ def check_some_rows(plan: Plan, rejects: Rejects) -> None:
         )
 
 
-def make_detected(source: RowSource, media_type: str, rejects: Rejects) -> Detected:
-    """What a receipt says of a file."""
-    return Detected(
-        encoding=source.encoding,
-        delimiter=source.delimiter,
-        media_type=media_type,
-        rejected=tuple(rejects.first),
-        rejected_total=rejects.total,
-        renamed=dict(source.renamed),
-    )
+def make_detected(source: RowSource, media_type: str, rejects: Rejects) -> dict[str, Any]:
+    """What a receipt says of a file: the fields of ``Detected``, as JSON."""
+    return {
+        "encoding": source.encoding,
+        "delimiter": source.delimiter,
+        "media_type": media_type,
+        "rejected": [row._asdict() for row in rejects.first],
+        "rejected_total": rejects.total,
+        "renamed": dict(source.renamed),
+    }
 
 
-def _slices(source: RowSource) -> Iterator[list[Row | RejectedRow]]:
+def _slices(source: RowSource) -> Iterator[list[Row | Rejected]]:
     rows = source.rows()
     while part := list(itertools.islice(rows, SLICE_ROWS)):
         yield part
@@ -167,11 +167,11 @@ def _reader(held: ColumnType, found: ColumnType) -> ColumnType:
     return held if held.kind == "text" or found.format is None else ColumnType(held.kind, found.format)
 
 
-def _converted(row: Row, readers: Sequence[ColumnType], keys: Sequence[int]) -> list[Any] | RejectedRow:
+def _converted(row: Row, readers: Sequence[ColumnType], keys: Sequence[int]) -> list[Any] | Rejected:
     try:
         cells = [reader.convert(cell) for reader, cell in zip(readers, row.cells, strict=True)]
     except (ValueError, ArithmeticError):
-        return RejectedRow(line=row.line, code="type_mismatch")
+        return Rejected(line=row.line, code="type_mismatch")
     if any(cells[place] is None for place in keys):
-        return RejectedRow(line=row.line, code="null_key")
+        return Rejected(line=row.line, code="null_key")
     return cells

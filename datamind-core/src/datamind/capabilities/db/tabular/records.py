@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from datamind.core.receipts import RejectedRow
-
 MAX_RECORD_CHARS: Final = 16 * 1024 * 1024
 MAX_RECORD_LINES: Final = 10_000
 _QUOTE: Final = '"'
@@ -19,6 +17,13 @@ class Record(NamedTuple):
 
     line: int
     fields: list[str]
+
+
+class Rejected(NamedTuple):
+    """A record that is no row; ``code`` says why."""
+
+    line: int
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class _Lines(Iterator[str]):
 
 def read_records(
     lines: Iterable[str], shape: Delimited = Delimited(), *, first_line: int = 1
-) -> Iterator[Record | RejectedRow]:
+) -> Iterator[Record | Rejected]:
     """Records in order; blank lines are none.
 
     A line that opens a quote which is not closed properly is rejected alone, and the next line begins a record.
@@ -90,7 +95,7 @@ def read_records(
             spanned = len(source.held) > 1 or source.held[0].count(_QUOTE) % 2 == 1
             source.back_to_second()
             reader = _make_reader(source, shape)
-            yield RejectedRow(line=line, code="unclosed_quote" if spanned else "malformed_quote")
+            yield Rejected(line=line, code="unclosed_quote" if spanned else "malformed_quote")
             continue
         source.done()
         if fields and (len(fields) > 1 or fields[0].strip()):
@@ -109,20 +114,20 @@ def _make_reader(source: _Lines, shape: Delimited) -> Iterator[list[str]]:
     )
 
 
-def _checked(record: Record) -> Record | RejectedRow:
+def _checked(record: Record) -> Record | Rejected:
     for field in record.fields:
         if not field.isascii() and any("\udc80" <= char <= "\udcff" for char in field):
-            return RejectedRow(line=record.line, code="invalid_encoding")
+            return Rejected(line=record.line, code="invalid_encoding")
         if "\0" in field:
-            return RejectedRow(line=record.line, code="nul")
+            return Rejected(line=record.line, code="nul")
     return record
 
 
-def fit_fields(record: Record, width: int) -> Record | RejectedRow:
+def fit_fields(record: Record, width: int) -> Record | Rejected:
     """The record with exactly ``width`` fields; blank ones beyond are dropped, anything else is rejected."""
     fields = record.fields
     if len(fields) == width:
         return record
     if len(fields) > width and not any(field.strip() for field in fields[width:]):
         return Record(record.line, fields[:width])
-    return RejectedRow(line=record.line, code="too_many_fields" if len(fields) > width else "too_few_fields")
+    return Rejected(line=record.line, code="too_many_fields" if len(fields) > width else "too_few_fields")

@@ -10,9 +10,8 @@ from typing import Final
 
 from datamind.capabilities.db.tabular.columns import ColumnGuess
 from datamind.capabilities.db.tabular.names import make_column_names
-from datamind.capabilities.db.tabular.records import Delimited, Record, read_records
+from datamind.capabilities.db.tabular.records import Delimited, Record, Rejected, read_records
 from datamind.core.errors import InputInvalid, SourceUnreadable
-from datamind.core.receipts import RejectedRow
 
 DELIMITERS: Final = (",", ";", "\t", "|", ":")
 SAMPLE_LINES: Final = 1_000
@@ -33,7 +32,7 @@ class TextShape:
     names: tuple[str, ...]
     renamed: dict[str, str]
     first_line: int
-    before: tuple[RejectedRow, ...] = ()
+    before: tuple[Rejected, ...] = ()
 
 
 def find_shape(
@@ -72,8 +71,8 @@ def find_shape(
     return TextShape(delimited, names, renamed if with_header else {}, after[0] if with_header else first.line, before)
 
 
-def _passed_over(item: Record | RejectedRow) -> RejectedRow:
-    return RejectedRow(line=item.line, code="before_header") if isinstance(item, Record) else item
+def _passed_over(item: Record | Rejected) -> Rejected:
+    return Rejected(line=item.line, code="before_header") if isinstance(item, Record) else item
 
 
 def _declared_delimiter(lines: Sequence[str]) -> tuple[int, str]:

@@ -15,10 +15,9 @@ from datamind.capabilities.db.tabular import formats
 from datamind.capabilities.db.tabular.encoding import SAMPLE_BYTES, Guess, check_encoding, find_encoding
 from datamind.capabilities.db.tabular.formats import Format
 from datamind.capabilities.db.tabular.names import make_column_names
-from datamind.capabilities.db.tabular.records import Record, fit_fields, read_records
+from datamind.capabilities.db.tabular.records import Record, Rejected, fit_fields, read_records
 from datamind.capabilities.db.tabular.shape import SAMPLE_LINES, TextShape, find_shape
 from datamind.core.errors import SourceUnreadable
-from datamind.core.receipts import RejectedRow
 
 CSV: Final = "text/csv"
 TSV: Final = "text/tab-separated-values"
@@ -64,7 +63,7 @@ class RowSource(Protocol):
         """Formats that text of it may have."""
         ...
 
-    def rows(self) -> Iterator[Row | RejectedRow]:
+    def rows(self) -> Iterator[Row | Rejected]:
         """Every record, in order; may be called again."""
         ...
 
@@ -144,7 +143,7 @@ class TextSource:
         """What stands between fields."""
         return self.shape.delimited.delimiter
 
-    def rows(self) -> Iterator[Row | RejectedRow]:
+    def rows(self) -> Iterator[Row | Rejected]:
         """Records as wide as the header; the others are rejected."""
         yield from self.shape.before
         first, width = self.shape.first_line, len(self.names)
@@ -185,32 +184,32 @@ class JsonSource:
     def __post_init__(self) -> None:
         keys: dict[str, None] = {}
         for item in self._objects():
-            if not isinstance(item, RejectedRow):
+            if not isinstance(item, Rejected):
                 keys |= dict.fromkeys(item[1])
         if not keys:
             raise SourceUnreadable("the file holds no JSON object", code="source_unreadable.empty")
         self._keys = tuple(keys)
         self.names, self.renamed = make_column_names(self._keys)
 
-    def rows(self) -> Iterator[Row | RejectedRow]:
+    def rows(self) -> Iterator[Row | Rejected]:
         """Objects in order; a key that one lacks is NULL."""
         for item in self._objects():
-            if isinstance(item, RejectedRow):
+            if isinstance(item, Rejected):
                 yield item
             else:
                 yield Row(item[0], [item[1].get(key) for key in self._keys])
 
-    def _objects(self) -> Iterator[tuple[int, dict[str, Any]] | RejectedRow]:
+    def _objects(self) -> Iterator[tuple[int, dict[str, Any]] | Rejected]:
         for line, load in self._values():
             try:
                 value = load()
             except (ValueError, RecursionError):
-                yield RejectedRow(line=line, code="invalid_json")
+                yield Rejected(line=line, code="invalid_json")
                 continue
             if not isinstance(value, dict):
-                yield RejectedRow(line=line, code="not_an_object")
+                yield Rejected(line=line, code="not_an_object")
             elif _has_lone_surrogate(value):
-                yield RejectedRow(line=line, code="invalid_encoding")
+                yield Rejected(line=line, code="invalid_encoding")
             else:
                 yield line, value
 
