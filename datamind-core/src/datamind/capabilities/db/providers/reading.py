@@ -172,6 +172,8 @@ def _reading(connection: sqlite3.Connection, timeout_s: float) -> Iterator[set[s
             raise LimitExceeded(
                 f"the statement did not end within {timeout_s:g} s and was stopped", code="limit_exceeded.time"
             ) from None
+        if "too big" in str(error) or "too complex" in str(error):
+            raise LimitExceeded(f"the statement was stopped: {error}", code="limit_exceeded.size") from None
         raise InputInvalid(f"the statement was refused: {error}", code="input_invalid.statement") from None
     except OverflowError as error:
         raise InputInvalid(f"a parameter was refused: {error}", code="input_invalid.statement") from None
