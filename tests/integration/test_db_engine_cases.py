@@ -93,6 +93,49 @@ async def test_a_statement_that_heeds_no_interrupt_ends_with_its_process(tmp_pat
         assert await rows(database, "SELECT count(*) FROM t") == [[2]]
 
 
+REACHING_OUT = (
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/proc/self/environ')",
+    "SELECT * FROM '/etc/passwd'",
+    "SELECT * FROM read_csv('{folder}/secret.csv')",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM sniff_csv('{folder}/secret.csv')",
+    "SELECT * FROM parquet_schema('{folder}/secret.csv')",
+    "SELECT * FROM read_json('http://127.0.0.1:9/x')",
+    "SELECT * FROM query('SELECT * FROM read_text(''{folder}/secret.csv'')')",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM folder",
+)
+WRITING_ROWS = (
+    "WITH d AS (DELETE FROM {place} RETURNING *) SELECT * FROM d",
+    "WITH d AS (INSERT INTO {place} VALUES (9, 'z', 1) RETURNING *) SELECT * FROM d",
+    "WITH d AS (UPDATE {place} SET c0 = 9 RETURNING *) SELECT * FROM d",
+    "WITH d AS (DELETE FROM _datamind.units RETURNING *) SELECT count(*) FROM d",
+    "EXPLAIN ANALYZE DELETE FROM {place}",
+)
+
+
+async def test_duckdb_gives_out_no_file_no_socket_and_no_variable(tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("a\ncanary\n")
+    async with opened("duckdb", tmp_path) as database:
+        for statement in REACHING_OUT:
+            with pytest.raises(InputInvalid) as caught:
+                print(statement, await run(database, statement.format(folder=tmp_path)))
+            assert "canary" not in str(caught.value)
+
+
+async def test_duckdb_rows_behind_the_views_are_read_only_too(tmp_path: Path) -> None:
+    async with opened("duckdb", tmp_path) as database:
+        held = await everything(database)
+        query = "SELECT table_name FROM information_schema.tables WHERE table_name LIKE '%rows%' ORDER BY 1"
+        place = f"_datamind.{(await rows(database, query))[0][0]}"
+        assert await rows(database, f"SELECT count(*) FROM {place}") == [[2]]
+        for statement in WRITING_ROWS:
+            with pytest.raises(InputInvalid):
+                print(statement, await run(database, statement.format(place=place)))
+        assert await everything(database) == held
+
+
 async def _settings(database: DatabaseDialect, dialect: str) -> object:
     if dialect != "duckdb":
         return None

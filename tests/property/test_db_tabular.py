@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from datamind.capabilities.db.tabular import formats
 from datamind.capabilities.db.tabular.columns import ColumnGuess, resolve
 from datamind.capabilities.db.tabular.parsing import Rejects, check_some_rows, convert_rows, plan_columns
-from datamind.capabilities.db.tabular.sources import CSV, ReadOptions, open_source
+from datamind.capabilities.db.tabular.sources import CSV, ReadOptions, TextSource, open_source, open_text_source
 from datamind.core.errors import DataMindError
 from datamind.engine_host import EngineRequest
 from datamind_db_duckdb.counting import count_records
+from datamind_db_duckdb.delimited import Odd, fast_batches
 from datamind_db_duckdb.files import FileReader
 from datamind_db_duckdb.guessing import look_at
 
@@ -71,7 +72,7 @@ def through_arrow(content: bytes, folder: Path) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), delimiter=st.sampled_from([",", ";", "\t"]))
 def test_both_ways_make_the_same_table(rows: list[list[str]], end: str, delimiter: str) -> None:
     content = texts(rows, end, delimiter).encode()
@@ -103,3 +104,15 @@ def test_the_count_of_a_plain_file_is_that_of_its_records(rows: list[list[str]])
     census = count_records(io.BytesIO(content), b",")
     if census.is_plain:
         assert census.records == len(rows)
+
+
+def test_what_does_not_add_up_is_not_read_fast() -> None:
+    plain, gap = b"a,b\n1,2\n3,4\n", b"a,b\n1,2\n\n3,4\n"
+    assert sum(batch.num_rows for batch in fast_batches(text_source(plain))) == 2
+    for content in (gap, b"a,b\n1,2,3\n4,5\n", b'a,b\n1,"x"y\n', b"a,b\r1,2\r", b"a,b\n1,\0\n"):
+        with pytest.raises(Odd):
+            list(fast_batches(text_source(content)))
+
+
+def text_source(content: bytes) -> TextSource:
+    return open_text_source(io.BytesIO(content), ReadOptions(CSV, encoding="utf-8", header=True))
