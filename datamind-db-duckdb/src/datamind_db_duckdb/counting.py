@@ -13,12 +13,17 @@ class Census(NamedTuple):
     """What a text holds.
 
     Attributes:
+        lines: Ends of lines, those inside quotes too.
         is_plain: Every quote opens or closes a field, lines end in ``\\n`` or ``\\r\\n``, and there is no NUL: then
             every parser reads the same.
     """
 
     records: int
+    lines: int
     is_plain: bool
+
+
+_ODD: Final = Census(0, 0, False)
 
 
 def count_records(file: BinaryIO, delimiter: bytes) -> Census:
@@ -26,22 +31,19 @@ def count_records(file: BinaryIO, delimiter: bytes) -> Census:
 
     Blank lines at the end are no records; whoever meets others must compare counts with care.
     """
-    records, inside, rest, last = 0, False, b"", b"\n"
-    while piece := file.read(_SLICE):
-        head, newline, rest_next = (rest + piece).rpartition(b"\n")
-        part, rest = head + newline, rest_next
-        if not part:
-            continue
-        found = _count(part, delimiter, inside)
-        if found is None:
-            return Census(0, False)
-        records, inside, last = records + found[0], found[1], part
-    if rest:
-        found = _count(rest + b"\n", delimiter, inside)
-        if found is None:
-            return Census(0, False)
-        return Census(records + found[0], not found[1])
-    return Census(records - _blank_at_end(last), not inside)
+    records = lines = 0
+    inside, rest, last = False, b"", b""
+    while True:
+        piece = file.read(_SLICE)
+        part, newline, rest = (rest + (piece or b"\n" if rest else piece)).rpartition(b"\n")
+        if newline:
+            last = part + newline
+            if (found := _count(last, delimiter, inside)) is None:
+                return _ODD
+            records, lines, inside = records + found[0], lines + last.count(b"\n"), found[1]
+        if not piece:
+            blank = _blank_at_end(last)
+            return Census(records - blank, lines - blank, not inside)
 
 
 def _blank_at_end(part: bytes) -> int:
@@ -50,16 +52,19 @@ def _blank_at_end(part: bytes) -> int:
 
 
 def _count(part: bytes, delimiter: bytes, inside: bool) -> tuple[int, bool] | None:
-    if b"\0" in part or part.count(b"\r") != part.count(b"\r\n"):
+    """Records that end in ``part``, and whether it ends inside quotes; None for what is not plain."""
+    if b"\0" in part or (b"\r" in part and part.count(b"\r") != part.count(b"\r\n")):
         return None
     if _QUOTE not in part:
         return (0 if inside else part.count(b"\n")), inside
     clean = b"\n" + part.replace(b'""', b"")
     quotes = clean.count(_QUOTE)
+    ends_inside = inside != bool(quotes % 2)
     opens = clean.count(delimiter + _QUOTE) + clean.count(b'\n"')
-    closes = clean.count(_QUOTE + delimiter) + clean.count(b'"\n') + clean.count(b'"\r')
-    starts_inside, ends_inside = inside, inside != bool(quotes % 2)
-    if opens + closes != quotes or opens - closes != ends_inside - starts_inside:
+    closes = clean.count(_QUOTE + delimiter) + clean.count(b'"\n')
+    if opens + closes < quotes:
+        closes += clean.count(b'"\r')
+    if opens + closes != quotes or opens - closes != ends_inside - inside:
         return None
     segments = clean[1:].translate(None, _OTHERS).split(_QUOTE)
     return b"".join(segments[1 if inside else 0 :: 2]).count(b"\n"), ends_inside

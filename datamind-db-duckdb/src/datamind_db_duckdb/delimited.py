@@ -12,6 +12,7 @@ import pyarrow.csv
 
 from datamind.capabilities.db.tabular.parsing import Rejects
 from datamind.capabilities.db.tabular.records import Delimited, Rejected
+from datamind.capabilities.db.tabular.shape import TextShape
 from datamind.capabilities.db.tabular.sources import Row, TextSource, opened_text
 from datamind_db_duckdb.counting import count_records
 from datamind_db_duckdb.staging import make_batch, text_schema
@@ -38,12 +39,12 @@ def as_utf8(source: TextSource, folder: str) -> Iterator[TextSource]:
         yield TextSource(copy, "utf-8", source.shape)
 
 
-def fast_batches(source: TextSource) -> Iterator[Any]:
-    """Batches of text columns.
+def fast_batches(source: TextSource, rejects: Rejects) -> Iterator[Any]:
+    """Batches of text columns; ragged lines are added to ``rejects``.
 
     Raises:
         Odd: The file is not plain, or does not hold as many records as were counted. What was given until then
-            does not count.
+            does not count, and neither do the rejects.
     """
     shape = source.shape
     # In a single column a blank line and a blank value look alike.
@@ -55,12 +56,38 @@ def fast_batches(source: TextSource) -> Iterator[Any]:
     if not census.is_plain:
         raise Odd
     source.file.seek(start)
+    ragged = _Ragged(source, rejects, has_line_for_each=census.lines == census.records)
     read = 0
-    for batch in _parsed(source) if census.records else ():
+    for batch in _parsed(source, ragged) if census.records else ():
         read += batch.num_rows
         yield batch
-    if read != census.records:
+    if ragged.seen_odd or read + rejects.total != census.records:
         raise Odd
+
+
+class _Ragged:
+    """What becomes of rows that are not as wide as the header."""
+
+    def __init__(self, source: TextSource, rejects: Rejects, *, has_line_for_each: bool) -> None:
+        self._shape = source.shape
+        self._rejects = rejects
+        self._has_line_for_each = has_line_for_each
+        self.seen_odd = False
+
+    def __call__(self, row: Any) -> str:
+        width = len(self._shape.names)
+        # Blank fields beyond the last column are no reason to reject a row, and a blank line is no row.
+        if not self._has_line_for_each or row.number is None or _has_blank_end(row.text, self._shape):
+            self.seen_odd = True
+            return "error"
+        code = "too_many_fields" if row.actual_columns > width else "too_few_fields"
+        self._rejects.add(Rejected(self._shape.first_line + row.number - 1, code))
+        return "skip"
+
+
+def _has_blank_end(text: str, shape: TextShape) -> bool:
+    last = text.rpartition(shape.delimited.delimiter)[2]
+    return not last.strip() or last.strip() == '""'
 
 
 def careful_batches(source: TextSource, key: tuple[str, ...], rejects: Rejects) -> Iterator[Any]:
@@ -96,15 +123,15 @@ def _start_of_data(file: BinaryIO, first_line: int) -> int:
     return start
 
 
-def _parsed(source: TextSource) -> Iterator[Any]:
+def _parsed(source: TextSource, ragged: _Ragged) -> Iterator[Any]:
     width = len(source.names)
     schema = text_schema(width)
     try:
         reader = pyarrow.csv.open_csv(
             pa.PythonFile(source.file, mode="r"),
-            read_options=pyarrow.csv.ReadOptions(column_names=schema.names, block_size=_BLOCK),
+            read_options=pyarrow.csv.ReadOptions(column_names=schema.names, block_size=_BLOCK, use_threads=False),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=_refuse
+                delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=ragged
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types={name: pa.string() for name in schema.names}, strings_can_be_null=True, null_values=[""]
@@ -113,7 +140,3 @@ def _parsed(source: TextSource) -> Iterator[Any]:
         yield from reader
     except pa.ArrowInvalid:
         raise Odd from None
-
-
-def _refuse(row: Any) -> str:
-    return "error"

@@ -6,11 +6,11 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow.compute as pc
 
-from datamind.capabilities.db.tabular.columns import ColumnGuess, ColumnType, resolve
+from datamind.capabilities.db.tabular.columns import ColumnGuess, resolve
 from datamind.capabilities.db.tabular.formats import PADDING
 from datamind.capabilities.db.tabular.parsing import (
     Plan,
@@ -54,6 +54,12 @@ class FileReader:
         return EngineReply(None, (json.dumps(report).encode(),))
 
 
+class _Staged(NamedTuple):
+    guesses: list[ColumnGuess]
+    padded: list[bool]
+    rows: int
+
+
 class _Work:
     """One file."""
 
@@ -88,27 +94,30 @@ class _Work:
         rejects = Rejects()
         with as_utf8(source, self._folder) as plain:
             try:
-                guesses, rows = self._write_text(plain, fast_batches(plain))
+                staged = self._write_text(plain, fast_batches(plain, rejects))
             except Odd:
-                guesses, rows = self._write_text(plain, careful_batches(plain, self._key, rejects))
-        plan = _plan(source.names, resolve(guesses), guesses, rows + rejects.total)
+                rejects = Rejects()
+                staged = self._write_text(plain, careful_batches(plain, self._key, rejects))
+        types, blank = resolve(staged.guesses), tuple(not guess.has_text for guess in staged.guesses)
+        plan = Plan(source.names, types, staged.rows + rejects.total, blank)
         check_some_rows(plan, rejects)
-        return _report(source, self._media_type, plan, rejects, raw=True)
+        return _report(source, self._media_type, plan, rejects, padded=staged.padded)
 
-    def _write_text(self, source: TextSource, batches: Any) -> tuple[list[ColumnGuess], int]:
+    def _write_text(self, source: TextSource, batches: Any) -> _Staged:
         guesses = [ColumnGuess(source.known) for _ in source.names]
+        padded = [False] * len(source.names)
         keys = [place for place, name in enumerate(source.names) if name.casefold() in _folded(self._key)]
         stage = self._open_stage(text_schema(len(source.names)))
         try:
             for batch in batches:
-                for guess, column in zip(guesses, batch.columns, strict=True):
-                    look_at(guess, column)
+                for place, column in enumerate(batch.columns):
+                    padded[place] |= look_at(guesses[place], column)
                 if any(_has_blank(batch.columns[place]) for place in keys):
                     raise Odd  # the line has to be told
                 stage.write(batch)
         finally:
             stage.close()
-        return guesses, stage.rows
+        return _Staged(guesses, padded, stage.rows)
 
     def _typed(self, source: RowSource) -> dict[str, Any]:
         check_key(source.names, self._key)
@@ -122,14 +131,13 @@ class _Work:
         finally:
             stage.close()
         check_some_rows(plan, rejects)
-        return _report(source, self._media_type, plan, rejects, raw=False)
+        return _report(source, self._media_type, plan, rejects)
 
 
-def _plan(names: tuple[str, ...], types: tuple[ColumnType, ...], guesses: Sequence[ColumnGuess], records: int) -> Plan:
-    return Plan(names, types, records, tuple(not guess.has_text for guess in guesses))
-
-
-def _report(source: RowSource, media_type: str, plan: Plan, rejects: Rejects, *, raw: bool) -> dict[str, Any]:
+def _report(
+    source: RowSource, media_type: str, plan: Plan, rejects: Rejects, *, padded: Sequence[bool] | None = None
+) -> dict[str, Any]:
+    raw = padded is not None
     return {
         "names": plan.names,
         "columns": [
@@ -139,9 +147,10 @@ def _report(source: RowSource, media_type: str, plan: Plan, rejects: Rejects, *,
                 "whole": found.whole,
                 "scale": found.scale,
                 "raw": raw,
+                "padded": is_padded,
                 "blank": blank,
             }
-            for found, blank in zip(plan.types, plan.blank, strict=True)
+            for found, blank, is_padded in zip(plan.types, plan.blank, padded or [False] * len(plan.names), strict=True)
         ],
         "rows": plan.records - rejects.total,
         "detected": make_detected(source, media_type, rejects),

@@ -14,13 +14,17 @@ from datamind.capabilities.db.tabular.formats import PADDING, Format
 _FEW: Final = 256
 
 
-def look_at(guess: ColumnGuess, column: Any) -> None:
-    """Let a guess see a batch of strings."""
-    if not guess.alive and guess.has_text:
-        return
-    values = _Values(column)
-    if not len(values.texts):
-        return
+def look_at(guess: ColumnGuess, column: Any) -> bool:
+    """Let a guess see a batch of strings; returns whether padding stands around one of them."""
+    trimmed = pc.ascii_trim(column, characters=PADDING)
+    is_padded = not pc.all(pc.equal(trimmed, column), min_count=0).as_py()
+    if guess.alive or not guess.has_text:
+        texts = pc.filter(trimmed, pc.not_equal(trimmed, "")) if is_padded else trimmed.drop_null()
+        _narrow(guess, _Values(texts))
+    return is_padded
+
+
+def _narrow(guess: ColumnGuess, values: _Values) -> None:
     if len(values.texts) <= _FEW:
         guess.add_texts(values.texts.to_pylist())
         return
@@ -33,9 +37,8 @@ def look_at(guess: ColumnGuess, column: Any) -> None:
 class _Values:
     """Texts of one batch, without padding, blank and NULL."""
 
-    def __init__(self, column: Any) -> None:
-        trimmed = pc.utf8_trim(column, characters=PADDING)
-        self.texts = pc.filter(trimmed, pc.not_equal(trimmed, ""))
+    def __init__(self, texts: Any) -> None:
+        self.texts = texts
 
     @cached_property
     def distinct(self) -> list[str]:

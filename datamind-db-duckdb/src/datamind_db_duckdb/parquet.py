@@ -33,7 +33,7 @@ def stage_parquet(file: Any, key: Sequence[str], open_stage: Callable[[Any], Sta
         raise SourceUnreadable(
             f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet"
         ) from None
-    column = {"kind": "other", "format": "", "whole": 0, "scale": 0, "raw": False, "blank": False}
+    column = {"kind": "other", "format": "", "whole": 0, "scale": 0, "raw": False, "padded": False, "blank": False}
     return {
         "names": names,
         "columns": [column] * len(names),

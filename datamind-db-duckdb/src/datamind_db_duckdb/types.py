@@ -69,11 +69,18 @@ def sql_type(column: ColumnType) -> str:
     return _SQL.get(column.kind, "VARCHAR")
 
 
-def text_expression(column: str, format_name: str, target: str) -> str:
-    """SQL for a text column of a file as ``target``; blank is NULL."""
-    trimmed = f"nullif(trim({column}, {_PADDING}), '')"
+def text_expression(column: str, format_name: str, target: str, *, is_padded: bool) -> str:
+    """SQL for a text column of a file as ``target``; blank is NULL.
+
+    Args:
+        column: Its name in the stage, where an empty field is NULL already.
+        format_name: How its text is read.
+        target: DuckDB type.
+        is_padded: Padding stands around values, or is one: taking it away costs as much as all the rest.
+    """
     if target == "VARCHAR":
-        return f"CASE WHEN trim({column}, {_PADDING}) = '' THEN NULL ELSE {column} END"
+        return f"CASE WHEN trim({column}, {_PADDING}) = '' THEN NULL ELSE {column} END" if is_padded else column
+    trimmed = f"nullif(trim({column}, {_PADDING}), '')" if is_padded else column
     found = BY_NAME.get(format_name)
     return f"CAST({_plain(trimmed, found)} AS {target})" if found else f"CAST({trimmed} AS {target})"
 

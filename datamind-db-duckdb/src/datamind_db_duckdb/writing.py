@@ -166,7 +166,7 @@ class Writes:
 
 def _expression(column: str, planned: Mapping[str, Any], target: str) -> str:
     if planned["raw"]:
-        return text_expression(column, planned["format"], target)
+        return text_expression(column, planned["format"], target, is_padded=planned["padded"])
     return f"CAST({column} AS {target})"
 
 
