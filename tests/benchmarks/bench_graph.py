@@ -18,7 +18,7 @@ from datamind.core.protocols.graph import Assertion, GraphStore
 from datamind.testing.graph_data import make_triple, make_unit
 from datamind.testing.providers import ProviderTarget
 
-SIZES = (100_000, 1_000_000)
+SIZES = (50_000, 1_000_000)
 NODES = 200_000
 RUNS = 40
 TARGET = ProviderTarget(

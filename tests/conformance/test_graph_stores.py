@@ -28,6 +28,7 @@ class TestOxigraphStore(GraphStoreConformance):
     def _small_commits(self, monkeypatch):
         monkeypatch.setattr(writing, "ONE_COMMIT", self.one_commit)
         monkeypatch.setattr(writing, "SLICE", 200)
+        monkeypatch.setattr(writing, "_CONVERTED", 70)
 
 
 class TestOxigraphFiles(GraphFilesConformance):

@@ -49,7 +49,8 @@ class Engine:
         self._readers = anyio.CapacityLimiter(_READERS)
         self._timer: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._synced: dict[str, tuple[int, int]] = {}
+        self._synced: dict[Path, tuple[int, int, int]] = {}
+        self._listed: set[Path] = set()
         self._is_closed = False
 
     @property
@@ -165,26 +166,29 @@ class Engine:
             raise
 
     def _sync(self, opened: Open) -> None:
-        opened.labels.sync()
         logs = list(self.graph_folder.glob("*.log"))
         if sum(path.stat().st_size for path in logs) > _FLUSH_BYTES:
             # A reader in another process replays the log each time; a long one is written out first.
             opened.graph.flush()
-        for path in sorted(self.graph_folder.iterdir()):
+        names = [self.folder / "names.db", self.folder / "names.db-wal"]
+        files = [*names, *sorted(self.graph_folder.iterdir())]
+        for path in files:
             self._sync_file(path)
-        for folder in (self.graph_folder, self.folder, self.folder.parent):
-            _fsync(folder, os.O_DIRECTORY)
+        if self._listed != set(files):
+            for folder in (self.graph_folder, self.folder, self.folder.parent):
+                _fsync(folder, os.O_DIRECTORY)
+            self._listed = set(files)
 
     def _sync_file(self, path: Path) -> None:
         try:
             status = path.stat()
-            state = status.st_size, status.st_mtime_ns
-            if self._synced.get(path.name) != state and not path.name.startswith(("LOG", "LOCK")):
+            state = status.st_ino, status.st_size, status.st_mtime_ns
+            if self._synced.get(path) != state and not path.name.startswith(("LOG", "LOCK")):
                 _fsync(path, 0)
-                self._synced[path.name] = state
+                self._synced[path] = state
         except FileNotFoundError:
             # Compaction has replaced it; what replaced it is synced by the engine before it is named.
-            self._synced.pop(path.name, None)
+            self._synced.pop(path, None)
 
 
 def _forget_frames(error: BaseException | None) -> None:

@@ -53,14 +53,19 @@ class _Names:
 
 
 def _triple(quad: Any, names: _Names) -> Triple | None:
-    terms = []
-    for part in (quad.subject, quad.predicate, quad.object):
-        if isinstance(part, ox.BlankNode):
-            terms.append(names.of(part.value))
-        elif isinstance(part, ox.NamedNode | ox.Literal) and getattr(part, "direction", None) is None:
-            terms.append(from_engine(part))
-        else:
-            return None
-    if any(not term.is_literal and term.value.startswith(RESERVED) for term in terms):
+    subject, predicate, object_ = _term(quad.subject, names), _term(quad.predicate, names), _term(quad.object, names)
+    if subject is None or predicate is None or object_ is None:
         return None
-    return Triple(*terms)
+    return Triple(subject, predicate, object_)
+
+
+def _term(part: Any, names: _Names) -> Term | None:
+    kind = type(part)
+    if kind is ox.NamedNode:
+        iri: str = part.value
+        return None if iri.startswith(RESERVED) else Term(iri)
+    if kind is ox.BlankNode:
+        return names.of(part.value)
+    if kind is ox.Literal and part.direction is None:
+        return from_engine(part)
+    return None

@@ -6,7 +6,6 @@ graph and maybe more; whoever searches looks each candidate up in the graph.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
@@ -24,9 +23,11 @@ CREATE INDEX IF NOT EXISTS names_folded ON names (folded);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     grams, content = '', detail = none, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'"
 );
+CREATE VIRTUAL TABLE IF NOT EXISTS word_counts USING fts5vocab (words, 'row');
 """
 _CANDIDATES: Final = 200
 _QUERY_GRAMS: Final = 64
+_MANY_ROWS: Final = 20_000
 _LAST: Final = "\U0010ffff"
 
 
@@ -39,7 +40,7 @@ class LabelIndex:
         with self._translated():
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = OFF")  # `sync` below does it, once for a whole write
+            self._db.execute("PRAGMA synchronous = OFF")  # the engine syncs, once for a whole write
             self._db.executescript(_SCHEMA)
 
     def add(self, names: Iterable[tuple[str, str]]) -> None:
@@ -74,23 +75,26 @@ class LabelIndex:
             found = dict.fromkeys(self._rows("SELECT iri FROM names WHERE folded = ? LIMIT ?", wanted, _CANDIDATES))
             prefix = "SELECT iri FROM names WHERE folded >= ? AND folded < ? ORDER BY length(folded), id LIMIT ?"
             found.update(dict.fromkeys(self._rows(prefix, wanted, wanted + _LAST, _CANDIDATES)))
-            alike = " OR ".join(f'"{gram}"' for gram in grams(wanted)[:_QUERY_GRAMS])
+            alike = " OR ".join(f'"{gram}"' for gram in self._telling(grams(wanted)[:_QUERY_GRAMS]))
             words = "SELECT iri FROM words JOIN names ON id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?"
             found.update(dict.fromkeys(self._rows(words, alike, _CANDIDATES)))
         return list(found)
 
+    def _telling(self, wanted: list[str]) -> list[str]:
+        """The rarest grams that together are in not too many names, and at least one."""
+        marks = ",".join("?" * len(wanted))
+        counts = dict(self._db.execute(f"SELECT term, doc FROM word_counts WHERE term IN ({marks})", wanted))  # noqa: S608
+        chosen: list[str] = []
+        rows = 0
+        for gram in sorted(counts, key=lambda gram: (counts[gram], gram)):
+            rows += counts[gram]
+            if chosen and rows > _MANY_ROWS:
+                break
+            chosen.append(gram)
+        return chosen or wanted[:1]
+
     def _rows(self, sql: str, *values: object) -> Iterator[str]:
         return (row[0] for row in self._db.execute(sql, values))
-
-    def sync(self) -> None:
-        """Make the names so far survive a power loss."""
-        for path in (self._path, self._path.with_name(f"{self._path.name}-wal")):
-            if path.exists():
-                descriptor = os.open(path, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
 
     def close(self) -> None:
         """Close the file."""

@@ -7,7 +7,7 @@ larger one goes through the engine's bulk loader in slices; what says that the w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final
 
 import pyoxigraph as ox
@@ -31,9 +31,7 @@ from datamind_graph_rdflib.vocabulary import (
 )
 
 SLICE: Final = 20_000
-_COUNT: Final = (
-    "INSERT {{ GRAPH {meta} {{ {receipt} {done} ?n }} }} WHERE {{ SELECT (COUNT(*) AS ?n) WHERE {{ {what} }} }}"
-)
+_CONVERTED: Final = 2_000
 # Of a dropped receipt: what it asserts and no receipt that stays does.
 _ALONE: Final = (
     "{{ SELECT DISTINCT ?s ?p ?o WHERE {{ VALUES ?g {{ {graphs} }} GRAPH ?g {{ ?s ?p ?o }} }} }}"
@@ -53,22 +51,87 @@ def upsert(opened: Open, unit: GraphUnit, assertions: Iterable[Assertion], repla
     known = done_count(opened, unit.receipt_id)
     if known is not None:
         return known
+    writer = Writer(opened, unit)
     waiting = iter(assertions)
-    first = list(islice(waiting, ONE_COMMIT + 1))
-    body = "" if len(first) > ONE_COMMIT else _body(opened, unit, first)
-    if not body:
-        _load(opened, unit, chain(first, waiting))
-    opened.graph.update(" ;\n".join([*([body] if body else []), *_finish(unit), *_drop(replaces)]))
-    return done_count(opened, unit.receipt_id) or 0
+    try:
+        while some := list(islice(waiting, _CONVERTED)):
+            writer.add(some)
+        writer.finish(replaces)
+    except BaseException:
+        writer.undo()
+        raise
+    # Without this mark a redo asserts the same again, which changes nothing.
+    return _mark_done(opened, unit.receipt_id, _count(opened, f"GRAPH {graph_node(unit.receipt_id)} {{ ?s ?p ?o }}"))
 
 
-def _body(opened: Open, unit: GraphUnit, assertions: Sequence[Assertion]) -> str:
-    quads = _quads(unit, assertions)
-    opened.labels.add(names_in(assertion.triple for assertion in assertions))
-    graph = graph_node(unit.receipt_id)
-    stated = "\n".join(f"{quad.subject} {quad.predicate} {quad.object} ." for quad in quads)
-    details = as_text(_details(unit, assertions))
-    return f"INSERT DATA {{ {stated}\nGRAPH {graph} {{ {stated} }}\n{details} }}"
+class Writer:
+    """Gathers a write as lines of text: so many objects alive would make each garbage collection hold everyone."""
+
+    def __init__(self, opened: Open, unit: GraphUnit) -> None:
+        self._opened = opened
+        self._unit = unit
+        self._graph = graph_node(unit.receipt_id)
+        self._lines: list[str] = []
+        self._details: list[str] = []
+        self._is_loading = False
+
+    def add(self, assertions: Sequence[Assertion]) -> None:
+        """Gather some more, and load what is too much for one commit."""
+        quads = _quads(self._unit, assertions)
+        self._opened.labels.add(names_in(assertion.triple for assertion in assertions))
+        self._lines += [f"{quad.subject} {quad.predicate} {quad.object}" for quad in quads]
+        self._details += [as_text([quad]) for quad in _details(self._unit, assertions)]
+        if len(self._lines) > (SLICE if self._is_loading else ONE_COMMIT):
+            self.load()
+
+    def load(self) -> None:
+        """Write what was gathered, outside any transaction."""
+        self._is_loading = True
+        quads = "".join(f"{line} .\n{line} {self._graph} .\n" for line in self._lines)
+        self._opened.graph.bulk_load(quads.encode(), ox.RdfFormat.N_QUADS)
+        if self._details:
+            self._opened.graph.update(_insert(self._details))
+        self._lines.clear()
+        self._details.clear()
+
+    def finish(self, replaces: Sequence[str]) -> None:
+        """Write the rest, and that the receipt asserts it; in one transaction, unless some was loaded."""
+        if self._is_loading:
+            self.load()
+        # What is replaced goes first: it is slow to find among what the same transaction has just added.
+        steps = _drop(replaces)
+        if self._lines:
+            stated = "".join(f"{line} .\n" for line in self._lines)
+            steps.append(_insert([stated, f"GRAPH {self._graph} {{ {stated} }}", *self._details]))
+        told = ox.Quad(self._graph, UNIT, ox.Literal(self._unit.model_dump_json()), META)
+        steps.append(_insert([as_text([told])]))
+        self._opened.graph.update(" ;\n".join(steps))
+
+    def undo(self) -> None:
+        """Take out again what was loaded."""
+        if self._is_loading:
+            self._opened.graph.update(" ;\n".join(_drop([self._unit.receipt_id])))
+
+
+def _insert(parts: Sequence[str]) -> str:
+    return "INSERT DATA {{ {} }}".format("\n".join(parts))
+
+
+def _count(opened: Open, what: str) -> int:
+    found = opened.graph.query(f"SELECT (COUNT(*) AS ?n) WHERE {{ {what} }}")
+    assert isinstance(found, ox.QuerySolutions)  # a SELECT
+    count = next(found)["n"]
+    assert isinstance(count, ox.Literal)  # a number
+    return int(count.value)
+
+
+def _mark_done(opened: Open, receipt_id: str, count: int) -> int:
+    opened.graph.update(_insert([as_text([_done(receipt_id, count)])]))
+    return count
+
+
+def _done(receipt_id: str, count: int) -> ox.Quad:
+    return ox.Quad(graph_node(receipt_id), DONE, ox.Literal(str(count)), META)
 
 
 def _quads(unit: GraphUnit, assertions: Iterable[Assertion]) -> list[ox.Quad]:
@@ -98,42 +161,14 @@ def _as_stored(quad: ox.Quad) -> Any:
     return next(iter(memory.quads_for_pattern(None, None, None, None)))
 
 
-def _load(opened: Open, unit: GraphUnit, assertions: Iterator[Assertion]) -> None:
-    graph = graph_node(unit.receipt_id)
-    try:
-        while some := list(islice(assertions, SLICE)):
-            quads = _quads(unit, some)
-            opened.labels.add(names_in(assertion.triple for assertion in some))
-            triples = ox.serialize((quad.triple for quad in quads), format=ox.RdfFormat.N_TRIPLES)
-            assert triples is not None  # no file was named
-            opened.graph.bulk_load(triples, ox.RdfFormat.N_TRIPLES, to_graph=graph)
-            opened.graph.bulk_load(triples, ox.RdfFormat.N_TRIPLES)
-            details = as_text(_details(unit, some))
-            if details:
-                opened.graph.update(f"INSERT DATA {{ {details} }}")
-    except BaseException:
-        opened.graph.update(" ;\n".join(_drop([unit.receipt_id])))
-        raise
-
-
-def _finish(unit: GraphUnit) -> list[str]:
-    receipt = graph_node(unit.receipt_id)
-    told = ox.Quad(receipt, UNIT, ox.Literal(unit.model_dump_json()), META)
-    what = f"GRAPH {receipt} {{ ?s ?p ?o }}"
-    return [
-        f"INSERT DATA {{ {as_text([told])} }}",
-        _COUNT.format(meta=META, receipt=receipt, done=DONE, what=what),
-    ]
-
-
 def drop(opened: Open, receipt_ids: Sequence[str], by_receipt: str) -> int:
     """Drop what receipts assert, and the statements that go with it."""
     known = done_count(opened, by_receipt)
     if known is not None:
         return known
-    count = _COUNT.format(meta=META, receipt=graph_node(by_receipt), done=DONE, what=_alone(receipt_ids))
-    opened.graph.update(" ;\n".join([count, *_drop(receipt_ids)]))
-    return done_count(opened, by_receipt) or 0
+    count = _count(opened, _alone(receipt_ids))
+    opened.graph.update(" ;\n".join([*_drop(receipt_ids), _insert([as_text([_done(by_receipt, count)])])]))
+    return count
 
 
 def _alone(receipt_ids: Sequence[str]) -> str:
@@ -168,13 +203,12 @@ def remove(opened: Open, patterns: Sequence[TriplePattern], by_receipt: str) -> 
         taken += opened.graph.quads_for_pattern(quad.subject, quad.predicate, quad.object, None)
     taken = [quad for quad in taken if quad.graph_name == DEFAULT or receipt_of(quad.graph_name)]
     taken += list(_details_of(opened, taken))
-    done = ox.Quad(graph_node(by_receipt), DONE, ox.Literal(str(len(gone))), META)
     receipts = {receipt_of(quad.graph_name) for quad in taken} - {""}
     opened.graph.update(
         " ;\n".join(
             [
                 f"DELETE DATA {{ {as_text(taken)} }}",
-                f"INSERT DATA {{ {as_text([done])} }}",
+                _insert([as_text([_done(by_receipt, len(gone))])]),
                 *(_end_of_empty(receipt_id) for receipt_id in sorted(receipts)),
             ]
         )

@@ -33,7 +33,7 @@ from datamind.testing.providers import ProviderTarget
 from datamind_graph_rdflib import writing
 
 async def main():
-    writing.ONE_COMMIT, writing.SLICE = 60, 20  # every other write goes in slices
+    writing.ONE_COMMIT, writing.SLICE, writing._CONVERTED = 60, 20, 7  # every other write goes in slices
     store = await ProviderTarget.from_json(sys.argv[1]).open(Path(sys.argv[2]))
     for n in range(int(sys.argv[3]), 100_000):
         size = 40 + 60 * (n % 2)
@@ -101,7 +101,9 @@ async def test_an_interrupted_load_is_finished_by_the_redo(tmp_path, monkeypatch
 
 
 def load_some(opened, triples):
-    writing._load(opened, make_unit("new"), iter(say(*triples)))
+    writer = writing.Writer(opened, make_unit("new"))
+    writer.add(say(*triples))
+    writer.load()
 
 
 async def test_another_process_that_stays_at_work_is_named(tmp_path):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from datamind.core.record import Instant, Record
 from datamind.core.source import SourceRef
@@ -33,8 +32,8 @@ Direction = Literal["out", "in", "both"]
 MatchKind = Literal["exact", "alias", "prefix", "words", "similar"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Term:
+# Tuples, because a load makes millions of them.
+class Term(NamedTuple):
     """An IRI or a literal; blank nodes are named when they are read, so there are none.
 
     Attributes:
@@ -53,8 +52,7 @@ class Term:
         return bool(self.datatype)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Triple:
+class Triple(NamedTuple):
     """One statement."""
 
     subject: Term
@@ -62,8 +60,7 @@ class Triple:
     object: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple):
     """A statement as one source makes it.
 
     Attributes:
@@ -226,7 +223,9 @@ class GraphStore(GraphReader, Protocol):
     """
 
     async def upsert(self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()) -> int:
-        """Number of different statements the receipt asserts; see G7, G8. The iterable is read once, maybe in another thread.
+        """Number of different statements the receipt asserts; see G7, G8.
+
+        The iterable is read once, maybe in another thread.
 
         Raises:
             InputInvalid: A term is no IRI or literal. Nothing was written, unless in slices.
