@@ -50,6 +50,15 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "skill_search": {"query": "report"},
     "skill_get": {"name": "report"},
     "skill_list": {},
+    "graph_upsert_triples": {"triples": [{"subject": "Bo", "predicate": "knows", "object": "Cy"}]},
+    "graph_import_path": {"path": "facts.ttl"},
+    "graph_delete": {"subject": "Ada", "object": "Acme"},
+    "graph_search_entities": {"query": "Ada"},
+    "graph_neighbors": {"entity": "Ada"},
+    "graph_traverse": {"start": ["Ada"]},
+    "graph_path": {"start": "Ada", "goal": "Acme"},
+    "graph_query": {"sparql": "ASK { ?s ?p ?o }"},
+    "graph_stats": {},
     "calculator": {"expression": "1+1"},
     "unit_convert": {"value": 1, "from_unit": "km", "to_unit": "m"},
     "get_current_time": {},
@@ -70,14 +79,20 @@ async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIt
         handbook.write_text("# Handbook\n\nThe office opens at 9.")
         await write(system, "memory_save", text="Lunch is at noon.", subject="user", attribute="lunch", value="noon")
         await write(system, "kb_add_file", path=str(handbook))
+        (system.profile.data_dir / "facts.ttl").write_text("<urn:t:a> <urn:t:b> <urn:t:c> .")
+        facts = [{"subject": "Ada", "predicate": "works_at", "object": "Acme"}]
+        await write(system, "graph_upsert_triples", triples=facts)
         await write(system, "skill_upsert", name="report", description="How to write the report.", body="Write it.")
         yield system
 
 
 def state(folder: Path) -> dict[str, Any]:
-    """Every row of every database but the audit records, and every other file by its hash."""
+    """Every row of every database but the audit records, and every other file by its hash.
+
+    The graph's files change whenever they are opened; a write of it is seen by its intent.
+    """
     found: dict[str, Any] = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and "graph" not in path.parts):
         name = str(path.relative_to(folder))
         if path.suffix == ".db":
             found |= {f"{name}:{table}": rows for table, rows in tables(path) if table != "audit"}
