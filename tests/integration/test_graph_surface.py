@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from pathlib import Path
 from typing import Any
@@ -207,14 +208,19 @@ async def test_what_a_selector_finds_decides(tmp_path: Path, graph: dict[str, An
         assert one.receipts[0].result.revert == "exact"
         assert status(await write(system, "graph_delete", entity="bo")) == "stored"
         assert await told(system, "Ada") == ["Ada knows Cy"]
-        nothing = await write(system, "graph_delete", predicate="knows")
-        assert nothing.code == "arguments_invalid"
+        for unclear in (
+            {"predicate": "knows"},
+            {},
+            {"subject": "Ada", "entity": "Cy"},
+            {"entity": "Ada", "predicate": "p"},
+        ):
+            assert (await write(system, "graph_delete", **unclear)).code == "arguments_invalid"
 
 
 async def test_what_was_deleted_is_kept_with_its_intent(tmp_path: Path, graph: dict[str, Any]) -> None:
     async with open_system(tmp_path, **graph) as system:
         stored = await upsert(system, triple("Ada", "knows", "Bo"))
-        (receipt,) = (await write(system, "graph_delete", receipt_id=stored.receipts[0].receipt_id)).receipts
+        (receipt,) = (await write(system, "graph_delete", receipt=stored.receipts[0].receipt_id)).receipts
         assert receipt.result.ids == (stored.receipts[0].receipt_id,)
         assert (receipt.result.items_written, receipt.result.revert) == (1, "exact")
 
@@ -256,9 +262,13 @@ async def test_a_large_file_does_not_hold_the_event_loop(tmp_path: Path) -> None
             await asyncio.sleep(0.005)
             longest = max(longest, time.perf_counter() - began - 0.005)
 
+    # What the test runner holds is no part of it, and would make each garbage collection a long one.
+    gc.collect()
+    gc.freeze()
     async with open_system(tmp_path, **RDFLIB) as system:
         task = asyncio.create_task(watch())
         assert status(await write(system, "graph_import_path", path="large.nt")) == "stored"
         task.cancel()
         assert (await read(system, "graph_stats")).data["statements"] == 30_000
+    gc.unfreeze()
     assert longest <= 0.25

@@ -104,4 +104,4 @@ class DeleteArguments(_Arguments):
     object: str = Field("", max_length=_NAME_CHARS, description="… and this object.")
     entity: str = Field("", max_length=_NAME_CHARS, description="Every statement about this entity.")
     source: str = Field("", max_length=4096, description="What this uri, source id or file name alone says.")
-    receipt_id: str = Field("", max_length=200, description="What this write alone says.")
+    receipt: str = Field("", max_length=200, description="What this write alone says.")

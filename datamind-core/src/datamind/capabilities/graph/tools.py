@@ -182,18 +182,25 @@ async def _import(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResu
 async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
     side: WriteSide = ctx.side
     reads = side.read.graph
+    named = [
+        bool(args.ids),
+        bool(args.receipt),
+        bool(args.source),
+        bool(args.entity),
+        bool(args.subject or args.object),
+    ]
+    if sum(named) != 1 or (args.predicate and not named[-1]):
+        raise ArgumentsInvalid("what is meant is not said once; give a subject or object, an entity, source or receipt")
     if args.ids:
         return await reads.holding(args.ids)
-    if args.receipt_id:
-        return await reads.asserted(receipt_ids=(args.receipt_id,))
+    if args.receipt:
+        return await reads.asserted(receipt_ids=(args.receipt,))
     if args.source:
         return await reads.asserted(source=args.source)
     if args.entity:
         return await reads.named(args.entity)
-    if args.subject or args.object:
-        predicate = make_node(args.predicate, namespace=PREDICATE) if args.predicate else None
-        return await reads.statements(args.subject, predicate, args.object)
-    raise ArgumentsInvalid("nothing says what is meant; give subject, object, entity, source or receipt_id")
+    predicate = make_node(args.predicate, namespace=PREDICATE) if args.predicate else None
+    return await reads.statements(args.subject, predicate, args.object)
 
 
 def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
