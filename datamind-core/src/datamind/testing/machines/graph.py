@@ -119,7 +119,8 @@ class GraphMachine(ProviderMachine):
         out = {triple for triple in self.statements if triple.subject == node}
         into = {triple for triple in self.statements if triple.object == node}
         assert set(edges.triples) <= out | into
-        assert len(edges.triples) >= min(limit, len(out | into))
+        for some in (out, into):
+            assert len(some & set(edges.triples)) >= min(limit, len(some))
         assert (edges.cut == (node,)) is (len(out) > limit or len(into) > limit)
 
     @invariant()
