@@ -59,6 +59,15 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "graph_path": {"start": "Ada", "goal": "Acme"},
     "graph_query": {"sparql": "ASK { ?s ?p ?o }"},
     "graph_stats": {},
+    "db_list_tables": {},
+    "db_describe_table": {"table": "orders"},
+    "db_sample": {"table": "orders"},
+    "db_query_sql": {"sql": "SELECT * FROM orders"},
+    "db_import_csv": {"path": "more.csv"},
+    "db_import_path": {"path": "more.csv", "table": "others"},
+    "db_import_records": {"records": [{"a": 1}]},
+    "db_create_table": {"table": "made", "columns": [{"name": "a"}]},
+    "db_drop_table": {"table": "orders"},
     "calculator": {"expression": "1+1"},
     "unit_convert": {"value": 1, "from_unit": "km", "to_unit": "m"},
     "get_current_time": {},
@@ -73,7 +82,7 @@ OWN_ROLE: Final = {ToolAccess.WRITE: Role.STORE, ToolAccess.READ: Role.RETRIEVE,
 @asynccontextmanager
 async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIterator[DataMind]:
     """A system in which every tool of ``ARGUMENTS`` finds something."""
-    async with open_scripted(folder, model or ScriptedModel()) as system:
+    async with open_scripted(folder, model or ScriptedModel(), agent={"max_tool_calls": len(ARGUMENTS)}) as system:
         (system.profile.data_dir / "note.md").write_text("The office opens at 9.")
         handbook = system.profile.data_dir / "handbook.md"
         handbook.write_text("# Handbook\n\nThe office opens at 9.")
@@ -82,6 +91,8 @@ async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIt
         (system.profile.data_dir / "facts.ttl").write_text("<urn:t:a> <urn:t:b> <urn:t:c> .")
         facts = [{"subject": "Ada", "predicate": "works_at", "object": "Acme"}]
         await write(system, "graph_upsert_triples", triples=facts)
+        (system.profile.data_dir / "more.csv").write_text("a,b\n1,2\n")
+        await write(system, "db_import_records", table="orders", records=[{"id": "007", "n": 1}])
         await write(system, "skill_upsert", name="report", description="How to write the report.", body="Write it.")
         yield system
 
@@ -89,10 +100,10 @@ async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIt
 def state(folder: Path) -> dict[str, Any]:
     """Every row of every database but the audit records, and every other file by its hash.
 
-    The graph's files change whenever they are opened; a write of it is seen by its intent.
+    The files of the graph and of the tables change whenever they are opened; a write of them is seen by its intent.
     """
     found: dict[str, Any] = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and "graph" not in path.parts):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not {"graph", "db"} & set(path.parts)):
         name = str(path.relative_to(folder))
         if path.suffix == ".db":
             found |= {f"{name}:{table}": rows for table, rows in tables(path) if table != "audit"}

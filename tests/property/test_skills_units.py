@@ -32,8 +32,22 @@ def test_a_power_of_a_unit_scales_by_the_power(pair: tuple[str, str], value: int
 
 
 _PIECES = st.sampled_from(
-    [*"mskgJ°%^*/()-+123.²⁻ ", "km", "per ", "square ", "米", "平方", "每", "**",
-     "\x00", "\ud800", "__", "9**9", "degC", "元"]
+    [
+        *"mskgJ°%^*/()-+123.²⁻ ",
+        "km",
+        "per ",
+        "square ",
+        "米",
+        "平方",
+        "每",
+        "**",
+        "\x00",
+        "\ud800",
+        "__",
+        "9**9",
+        "degC",
+        "元",
+    ]
 )
 
 

@@ -27,6 +27,10 @@ class Odd(Exception):
     """Something that parsers read in different ways; the file is read with care instead."""
 
 
+class Ragged(Odd):
+    """A line that is not as wide as the header; its number is known only when lines are parsed one after another."""
+
+
 @contextmanager
 def as_utf8(source: TextSource, folder: str) -> Iterator[TextSource]:
     """The same text in UTF-8; in an unnamed file of ``folder`` if it has to be written anew."""
@@ -39,10 +43,15 @@ def as_utf8(source: TextSource, folder: str) -> Iterator[TextSource]:
         yield TextSource(copy, "utf-8", source.shape)
 
 
-def fast_batches(source: TextSource, rejects: Rejects) -> Iterator[Any]:
-    """Batches of text columns; ragged lines are added to ``rejects``.
+def fast_batches(source: TextSource, rejects: Rejects | None = None) -> Iterator[Any]:
+    """Batches of text columns.
+
+    Args:
+        source: In UTF-8.
+        rejects: Takes ragged lines; parsing is then half as fast.
 
     Raises:
+        Ragged: There is a ragged line and nothing to take it.
         Odd: The file is not plain, or does not hold as many records as were counted. What was given until then
             does not count, and neither do the rejects.
     """
@@ -56,32 +65,35 @@ def fast_batches(source: TextSource, rejects: Rejects) -> Iterator[Any]:
     if not census.is_plain:
         raise Odd
     source.file.seek(start)
-    ragged = _Ragged(source, rejects, has_line_for_each=census.lines == census.records)
+    ragged = _RaggedRows(source, rejects, has_line_for_each=census.lines == census.records)
     read = 0
     for batch in _parsed(source, ragged) if census.records else ():
         read += batch.num_rows
         yield batch
-    if ragged.seen_odd or read + rejects.total != census.records:
+    if ragged.seen_odd or read + (rejects.total if rejects else 0) != census.records:
         raise Odd
 
 
-class _Ragged:
+class _RaggedRows:
     """What becomes of rows that are not as wide as the header."""
 
-    def __init__(self, source: TextSource, rejects: Rejects, *, has_line_for_each: bool) -> None:
+    def __init__(self, source: TextSource, rejects: Rejects | None, *, has_line_for_each: bool) -> None:
         self._shape = source.shape
-        self._rejects = rejects
         self._has_line_for_each = has_line_for_each
-        self.seen_odd = False
+        self.rejects = rejects
+        self.seen_odd = self.seen = False
 
     def __call__(self, row: Any) -> str:
+        self.seen = True
+        if self.rejects is None:
+            return "error"
         width = len(self._shape.names)
         # Blank fields beyond the last column are no reason to reject a row, and a blank line is no row.
         if not self._has_line_for_each or row.number is None or _has_blank_end(row.text, self._shape):
             self.seen_odd = True
             return "error"
         code = "too_many_fields" if row.actual_columns > width else "too_few_fields"
-        self._rejects.add(Rejected(self._shape.first_line + row.number - 1, code))
+        self.rejects.add(Rejected(self._shape.first_line + row.number - 1, code))
         return "skip"
 
 
@@ -123,13 +135,15 @@ def _start_of_data(file: BinaryIO, first_line: int) -> int:
     return start
 
 
-def _parsed(source: TextSource, ragged: _Ragged) -> Iterator[Any]:
+def _parsed(source: TextSource, ragged: _RaggedRows) -> Iterator[Any]:
     width = len(source.names)
     schema = text_schema(width)
     try:
         reader = pyarrow.csv.open_csv(
             pa.PythonFile(source.file, mode="r"),
-            read_options=pyarrow.csv.ReadOptions(column_names=schema.names, block_size=_BLOCK, use_threads=False),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=schema.names, block_size=_BLOCK, use_threads=ragged.rejects is None
+            ),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=ragged
             ),
@@ -139,4 +153,4 @@ def _parsed(source: TextSource, ragged: _Ragged) -> Iterator[Any]:
         )
         yield from reader
     except pa.ArrowInvalid:
-        raise Odd from None
+        raise (Ragged if ragged.seen and not ragged.seen_odd else Odd) from None
