@@ -50,6 +50,24 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "skill_search": {"query": "report"},
     "skill_get": {"name": "report"},
     "skill_list": {},
+    "graph_upsert_triples": {"triples": [{"subject": "Bo", "predicate": "knows", "object": "Cy"}]},
+    "graph_import_path": {"path": "facts.ttl"},
+    "graph_delete": {"subject": "Ada", "object": "Acme"},
+    "graph_search_entities": {"query": "Ada"},
+    "graph_neighbors": {"entity": "Ada"},
+    "graph_traverse": {"start": ["Ada"]},
+    "graph_path": {"start": "Ada", "goal": "Acme"},
+    "graph_query": {"sparql": "ASK { ?s ?p ?o }"},
+    "graph_stats": {},
+    "db_list_tables": {},
+    "db_describe_table": {"table": "orders"},
+    "db_sample": {"table": "orders"},
+    "db_query_sql": {"sql": "SELECT * FROM orders"},
+    "db_import_csv": {"path": "more.csv"},
+    "db_import_path": {"path": "more.csv", "table": "others"},
+    "db_import_records": {"records": [{"a": 1}]},
+    "db_create_table": {"table": "made", "columns": [{"name": "a"}]},
+    "db_drop_table": {"table": "orders"},
     "calculator": {"expression": "1+1"},
     "unit_convert": {"value": 1, "from_unit": "km", "to_unit": "m"},
     "get_current_time": {},
@@ -64,20 +82,28 @@ OWN_ROLE: Final = {ToolAccess.WRITE: Role.STORE, ToolAccess.READ: Role.RETRIEVE,
 @asynccontextmanager
 async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIterator[DataMind]:
     """A system in which every tool of ``ARGUMENTS`` finds something."""
-    async with open_scripted(folder, model or ScriptedModel()) as system:
+    async with open_scripted(folder, model or ScriptedModel(), agent={"max_tool_calls": len(ARGUMENTS)}) as system:
         (system.profile.data_dir / "note.md").write_text("The office opens at 9.")
         handbook = system.profile.data_dir / "handbook.md"
         handbook.write_text("# Handbook\n\nThe office opens at 9.")
         await write(system, "memory_save", text="Lunch is at noon.", subject="user", attribute="lunch", value="noon")
         await write(system, "kb_add_file", path=str(handbook))
+        (system.profile.data_dir / "facts.ttl").write_text("<urn:t:a> <urn:t:b> <urn:t:c> .")
+        facts = [{"subject": "Ada", "predicate": "works_at", "object": "Acme"}]
+        await write(system, "graph_upsert_triples", triples=facts)
+        (system.profile.data_dir / "more.csv").write_text("a,b\n1,2\n")
+        await write(system, "db_import_records", table="orders", records=[{"id": "007", "n": 1}])
         await write(system, "skill_upsert", name="report", description="How to write the report.", body="Write it.")
         yield system
 
 
 def state(folder: Path) -> dict[str, Any]:
-    """Every row of every database but the audit records, and every other file by its hash."""
+    """Every row of every database but the audit records, and every other file by its hash.
+
+    The files of the graph and of the tables change whenever they are opened; a write of them is seen by its intent.
+    """
     found: dict[str, Any] = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not {"graph", "db"} & set(path.parts)):
         name = str(path.relative_to(folder))
         if path.suffix == ".db":
             found |= {f"{name}:{table}": rows for table, rows in tables(path) if table != "audit"}

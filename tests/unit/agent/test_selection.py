@@ -80,19 +80,14 @@ def test_what_settings_name_and_is_missing_is_an_error_with_what_to_do(
         ({"llm": {"protocol": "offline", "fallback_model": "m"}}, "llm.fallback_model"),
         ({"memory": {"long_term_enabled": False}}, "memory.long_term_enabled"),
         ({"memory": {"backend": "memory", "dsn": "postgresql://u:pw@h/d"}}, "memory.dsn"),
+        ({"graph": {"backend": "memory", "dsn": "http://u:pw@h/d"}}, "graph.dsn"),
+        ({"graph": {"backend": "memory", "embed_entities": True}}, "graph.embed_entities"),
     ],
 )
 def test_a69_a_setting_that_nothing_acts_on_is_rejected(tmp_path: Path, sections: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError, match=key) as caught:
         select(tmp_path, providers((ProviderKind.MODEL_CLIENT, "offline")), **sections)
     assert "pw" not in str(caught.value)
-
-
-def test_a_surface_that_this_core_does_not_serve_is_off_though_its_plugin_is_there(tmp_path: Path) -> None:
-    plugin = providers((ProviderKind.DB_DIALECT, "duckdb"), (ProviderKind.GRAPH_STORE, "rdflib"))
-    assert {DataSurface.DB, DataSurface.GRAPH} <= set(select(tmp_path, plugin).off)
-    with pytest.raises(PluginError, match=r"db\.dialect"):
-        select(tmp_path, plugin, db={"dialect": "duckdb"})
 
 
 def test_only_what_is_enabled_is_selected(tmp_path: Path) -> None:

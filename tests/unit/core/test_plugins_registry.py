@@ -34,7 +34,7 @@ def test_a_provider_is_selected_by_its_exact_name(tmp_path, registry):
     assert found.select(KB, "one").factory == "acme.store:open_store"
     assert found.select("kb.store", "memory").origin.distribution == "datamind-core"
     assert [spec.name for spec in found.specs(KB)] == ["memory", "one"]
-    assert len(found.specs()) == 9
+    assert len(found.specs()) == 11
     assert error_of(found, KB, "One").code == "plugin_error.missing"
 
 
@@ -132,5 +132,5 @@ def test_two_providers_of_one_kind_and_name_stop_the_build_and_both_are_named(tm
 
 
 def test_one_name_in_two_kinds_is_no_clash(tmp_path, registry):
-    write_distribution(tmp_path, "reg-kinds", plugin_source(provider="memory", kind="graph.store"))
-    assert registry().select(ProviderKind.GRAPH_STORE, "memory").origin.name == "reg-kinds"
+    write_distribution(tmp_path, "reg-kinds", plugin_source(provider="hybrid", kind="graph.store"))
+    assert registry().select(ProviderKind.GRAPH_STORE, "hybrid").origin.name == "reg-kinds"

@@ -140,6 +140,14 @@ def make_catalogue(services: AgentServices, host: PluginHost) -> list[ToolSpec]:
         from datamind.capabilities.skills.tools import skill_tools
 
         specs += skill_tools()
+    if DataSurface.DB in services.on:
+        from datamind.capabilities.db.tools import db_tools
+
+        specs += db_tools()
+    if DataSurface.GRAPH in services.on:
+        from datamind.capabilities.graph.tools import graph_tools
+
+        specs += graph_tools()
     specs += host.tools(services)
     names = [spec.name for spec in specs]
     for name in names:

@@ -22,10 +22,11 @@ _KIND_OF: Final = {
     DataSurface.MEMORY: ProviderKind.MEMORY_STORE,
     DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
 }
-_NOT_SERVED: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
 _ALL_FOR_THE_PROVIDER: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
 
+_FOLDER_GRAPHS: Final = frozenset({"memory", "rdflib"})
 _FILE_MEMORY: Final = frozenset({"memory", "sqlite"})
+_FILE_TABLES: Final = frozenset({"memory", "duckdb"})
 
 
 @dataclass
@@ -86,8 +87,6 @@ def _select(
 ) -> None:
     try:
         selection.chosen[kind] = registry.select(kind, named_provider(settings, kind))
-        if surface in _NOT_SERVED:
-            raise PluginError(f"{kind.setting} is not served by this version of datamind-core.")
     except PluginError as error:
         if was_named:
             raise
@@ -113,11 +112,18 @@ def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, select
     if settings.kb.lexical != "store":
         registry.select(ProviderKind.KB_LEXICAL_INDEX, named_provider(settings, ProviderKind.KB_LEXICAL_INDEX))
     idle: Mapping[str, bool] = {
-        "graph.embed_entities = true does nothing: the graph surface is off": settings.graph.embed_entities
-        and DataSurface.GRAPH in selection.off,
+        "graph.embed_entities = true does nothing: entities are found by their names alone": (
+            settings.graph.embed_entities
+        ),
+        f"graph.dsn does nothing: the graph store {settings.graph.backend!r} keeps a folder of the profile": (
+            settings.graph.dsn is not None and settings.graph.backend in _FOLDER_GRAPHS
+        ),
         "memory.long_term_enabled = false is not supported": not settings.memory.long_term_enabled,
         f"memory.dsn does nothing: the memory store {settings.memory.backend!r} keeps a file of the profile": (
             settings.memory.dsn is not None and settings.memory.backend in _FILE_MEMORY
+        ),
+        f"db.dsn and db.read_dsn do nothing: the dialect {settings.db.dialect!r} keeps a file of the profile": (
+            (settings.db.dsn or settings.db.read_dsn) is not None and settings.db.dialect in _FILE_TABLES
         ),
         "llm.tool_mode = 'json_schema' does nothing: the offline model client needs no tool calls on a wire": (
             settings.llm.tool_mode == "json_schema" and selection.model_protocol == "offline"

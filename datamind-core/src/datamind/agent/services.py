@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datamind.capabilities.control.control import Control, open_control
+from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
+from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.loaders import TextLoader
 from datamind.capabilities.ingest.paths import PathRules
@@ -81,6 +83,8 @@ class AgentServices:
             return await self.read.memory.count(visible(session, include_closed=True))
         if surface is DataSurface.SKILLS:
             return len(await self.read.skills.skills())
+        if surface is DataSurface.DB:
+            return len(await self.read.db.tables())
         return self.control.sources.counts_now().get(surface, 0)
 
     async def aclose(self) -> None:
@@ -165,6 +169,19 @@ def _make_sides(
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
 
+    def open_graph() -> Any:
+        return hub.open(ProviderKind.GRAPH_STORE)
+
+    graph_reads = GraphReads(open_graph, profile.name)
+    graph_writes = GraphWrites(open_graph, control.sources, int(settings.ingest.max_bytes))
+
+    def open_db() -> Any:
+        return hub.open(ProviderKind.DB_DIALECT)
+
+    db_reads = DatabaseReads(
+        open_db, profile.name, row_limit=settings.db.row_limit, timeout_s=settings.db.query_timeout_s
+    )
+
     def on(surface: DataSurface, service: T) -> T | None:
         return None if surface in off else service
 
@@ -173,6 +190,8 @@ def _make_sides(
         on(DataSurface.MEMORY, MemoryReads(memory, profile.name)),
         on(DataSurface.SKILLS, SkillReads(open_skills, profile.name, control.sources)),
         off,
+        on(DataSurface.GRAPH, graph_reads),
+        on(DataSurface.DB, db_reads),
     )
     write = WriteSide(
         read,
@@ -180,6 +199,8 @@ def _make_sides(
         on(DataSurface.KB, kb_writes),
         on(DataSurface.MEMORY, MemoryWrites(memory)),
         on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources)),
+        on(DataSurface.GRAPH, graph_writes),
+        on(DataSurface.DB, DatabaseWrites(open_db, int(settings.ingest.max_bytes))),
     )
     return read, write
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
+from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.kb.service import KBReads, KBWrites
 from datamind.capabilities.memory.service import MemoryReads, MemoryWrites
@@ -26,6 +28,8 @@ class ReadSide:
     memory_or_none: MemoryReads | None = None
     skills_or_none: SkillReads | None = None
     off: Mapping[DataSurface, str] = field(default_factory=dict)
+    graph_or_none: GraphReads | None = None
+    db_or_none: DatabaseReads | None = None
 
     @property
     def kb(self) -> KBReads:
@@ -42,6 +46,16 @@ class ReadSide:
         """The skill book."""
         return self.skills_or_none or _off(self.off, DataSurface.SKILLS)
 
+    @property
+    def graph(self) -> GraphReads:
+        """The graph."""
+        return self.graph_or_none or _off(self.off, DataSurface.GRAPH)
+
+    @property
+    def db(self) -> DatabaseReads:
+        """The tables."""
+        return self.db_or_none or _off(self.off, DataSurface.DB)
+
 
 @dataclass(frozen=True)
 class WriteSide:
@@ -56,6 +70,8 @@ class WriteSide:
     kb_or_none: KBWrites | None = None
     memory_or_none: MemoryWrites | None = None
     skills_or_none: SkillWrites | None = None
+    graph_or_none: GraphWrites | None = None
+    db_or_none: DatabaseWrites | None = None
 
     @property
     def kb(self) -> KBWrites:
@@ -72,6 +88,16 @@ class WriteSide:
         """The skill book."""
         return self.skills_or_none or _off(self.read.off, DataSurface.SKILLS)
 
+    @property
+    def graph(self) -> GraphWrites:
+        """The graph."""
+        return self.graph_or_none or _off(self.read.off, DataSurface.GRAPH)
+
+    @property
+    def db(self) -> DatabaseWrites:
+        """The tables."""
+        return self.db_or_none or _off(self.read.off, DataSurface.DB)
+
     async def sync(self, surface: DataSurface, ledger_profile: str) -> None:
         """Make the writes of one surface survive a power loss."""
         if surface is DataSurface.MEMORY:
@@ -80,6 +106,10 @@ class WriteSide:
             await self.kb.sync()
         elif surface is DataSurface.SKILLS:
             await self.skills.sync()
+        elif surface is DataSurface.GRAPH:
+            await self.graph.sync()
+        elif surface is DataSurface.DB:
+            await self.db.sync()
 
 
 def _off(reasons: Mapping[DataSurface, str], surface: DataSurface) -> NoReturn:

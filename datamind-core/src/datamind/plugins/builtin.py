@@ -24,6 +24,8 @@ def _stores() -> list[ProviderSpec]:
     places = (
         (Kind.KB_STORE, f"{_CAPABILITIES}.kb.providers.memory:open_store", "Chunks in memory, gone with the process."),
         (Kind.MEMORY_STORE, f"{_CAPABILITIES}.memory.providers.memory:open_store", "Memories in memory, gone with it."),
+        (Kind.DB_DIALECT, f"{_CAPABILITIES}.db.providers.memory:open_database", "Tables in memory, gone with it."),
+        (Kind.GRAPH_STORE, f"{_CAPABILITIES}.graph.providers.memory:open_store", "A graph in memory, gone with it."),
         (Kind.SKILLS_SOURCE, f"{_CAPABILITIES}.skills.providers.memory:open_source", "Skills in memory, gone with it."),
     )
     return [ProviderSpec(kind, "memory", factory, NO_OPTIONS, summary) for kind, factory, summary in places]

@@ -1,0 +1,391 @@
+"""Database tools: thin; what they mean is in the service."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final, Literal
+
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, Field
+
+from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
+from datamind.capabilities.db.tabular.names import table_name_of
+from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.loaders import guess_media_type
+from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.core.context import ToolContext
+from datamind.core.errors import DataMindError, InputInvalid
+from datamind.core.hooks import Candidates
+from datamind.core.protocols.database import ImportMode, TableColumn, TableDescription
+from datamind.core.receipts import SurfaceWriteResult
+from datamind.core.source import SourceRef
+from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
+from datamind.core.types import DataSurface, ToolEffect
+
+_RECORD_BYTES: Final = 16 * 1024 * 1024
+_STATEMENT_CHARS: Final = 65_536
+_SNIFFED_BYTES: Final = 4_096
+_PAGE_ROWS: Final = 50
+_SAMPLE_ROWS: Final = 5
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ListArguments(_Arguments):
+    """Which part of the list."""
+
+    offset: int = Field(0, ge=0, description="How many to skip.")
+    limit: int = Field(50, ge=1, le=200, description="Most tables to return.")
+
+
+class DescribeArguments(_Arguments):
+    """Which table."""
+
+    table: str = Field(min_length=1, max_length=200, description="Name of the table.")
+
+
+class SampleArguments(DescribeArguments):
+    """Which table, and how much of it."""
+
+    limit: int = Field(_SAMPLE_ROWS, ge=1, le=100, description="Most rows to return.")
+
+
+class QueryArguments(_Arguments):
+    """One statement, and which part of its result."""
+
+    sql: str = Field(min_length=1, max_length=_STATEMENT_CHARS, description="One SELECT statement.")
+    offset: int = Field(0, ge=0, description="Rows to skip: `next_offset` of the page before.")
+    limit: int = Field(_PAGE_ROWS, ge=1, le=10_000, description="Most rows to return.")
+
+
+class _IntoTable(_Arguments):
+    table: str = Field("", max_length=128, description="Name of the table; made from the file name when left out.")
+    if_exists: ImportMode = Field(
+        "append", description="append; replace the rows; fail; or upsert: replace rows with the same key."
+    )
+    key: list[str] = Field(default_factory=list, max_length=16, description="Key columns, for upsert.")
+    force: bool = Field(False, description="Append again what is there already.")
+
+
+class ImportCsvArguments(_IntoTable):
+    """A delimited text file. What is left out is found out."""
+
+    path: str = Field(min_length=1, max_length=4096, description="Path inside the granted folders.")
+    encoding: str = Field("", max_length=40, description="Such as utf-8 or gb18030.")
+    delimiter: str = Field("", max_length=1, description="What stands between fields.")
+    header: bool | None = Field(None, description="Whether the first row names the columns.")
+
+
+class ImportPathArguments(_IntoTable):
+    """A file of a table (csv, tsv, json, jsonl, parquet, xlsx), or a folder of such files."""
+
+    path: str = Field(min_length=1, max_length=4096, description="Path inside the granted folders.")
+    sheet: str = Field("", max_length=100, description="Sheet of a workbook; the first with rows when left out.")
+
+
+class ImportRecordsArguments(_IntoTable):
+    """Records to keep as rows."""
+
+    records: list[dict[str, Any]] = Field(min_length=1, description="Objects; keys are columns.")
+
+
+class NewColumn(_Arguments):
+    """A column to make."""
+
+    name: str = Field(min_length=1, max_length=128, description="Its name.")
+    type: Literal["text", "integer", "decimal", "float", "boolean", "date", "timestamp"] = Field(
+        "text", description="What it holds."
+    )
+    scale: int = Field(2, ge=0, le=18, description="Digits after the point of a decimal.")
+
+
+class CreateArguments(_Arguments):
+    """An empty table."""
+
+    table: str = Field(min_length=1, max_length=128, description="Its name.")
+    columns: list[NewColumn] = Field(min_length=1, max_length=500, description="Its columns.")
+
+
+class DropArguments(_Arguments):
+    """Which table to remove."""
+
+    table: str = Field(min_length=1, max_length=200, description="Name of the table.")
+
+
+async def _list(args: ListArguments, ctx: ToolContext) -> ToolOutput:
+    tables = await _reads(ctx).tables()
+    shown = tables[args.offset : args.offset + args.limit]
+    rows = [
+        {"table": table.name, "rows": table.rows, "columns": [column.name for column in table.columns]}
+        for table in shown
+    ]
+    end = args.offset + len(rows)
+    return ToolOutput({"tables": rows}, total=len(tables), next_offset=end if end < len(tables) else None)
+
+
+async def _describe(args: DescribeArguments, ctx: ToolContext) -> ToolOutput:
+    reads = _reads(ctx)
+    described = await reads.describe(args.table, sample=0)
+    page = await reads.sample(args.table, limit=_SAMPLE_ROWS)
+    data = {"table": described.table.name, "rows": described.table.rows, "columns": _profile(described)}
+    return ToolOutput(data, page.evidence)
+
+
+def _profile(described: TableDescription) -> dict[str, Any]:
+    profiles = {profile.name: profile for profile in described.profile}
+    return {
+        column.name: {"type": column.type, **profiles[column.name].model_dump(mode="json", exclude={"name"})}
+        for column in described.table.columns
+    }
+
+
+async def _sample(args: SampleArguments, ctx: ToolContext) -> ToolOutput:
+    return _page(await _reads(ctx).sample(args.table, limit=args.limit))
+
+
+async def _query(args: QueryArguments, ctx: ToolContext) -> ToolOutput:
+    return _page(await _reads(ctx).query(args.sql, offset=args.offset, limit=args.limit))
+
+
+def _page(page: Page) -> ToolOutput:
+    result = page.result
+    data: dict[str, Any] = {
+        "columns": {column.name: column.type or column.kind for column in result.columns},
+        "rows": len(result.rows),
+        "total_rows": result.total if result.total is not None else "not counted",
+    }
+    return ToolOutput(data, page.evidence, next_offset=page.next_offset)
+
+
+async def _plan_csv(args: ImportCsvArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    given = {"encoding": args.encoding, "delimiter": args.delimiter, "header": args.header}
+    yield await _plan_file(locate(args.path, _policy(ctx)), args, ctx, given, is_text=True)
+
+
+async def _plan_path(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    located = locate(args.path, _policy(ctx))
+    given = {"sheet": args.sheet}
+    if not await anyio.to_thread.run_sync(is_folder, located):
+        yield await _plan_file(located, args, ctx, given)
+        return
+    if args.table:
+        raise InputInvalid("a folder gives a table for each file; leave `table` out, or import its files one by one")
+    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+        try:
+            yield await _plan_file(below, args, ctx, given)
+        except DataMindError as error:
+            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+
+
+async def _plan_file(
+    located: Located, args: _IntoTable, ctx: ToolContext, given: Mapping[str, Any], *, is_text: bool = False
+) -> PlannedWrite:
+    limit = _writes(ctx).max_bytes
+    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
+    name = printable(located.path.name)
+    media_type = guess_media_type(name, content[:_SNIFFED_BYTES])
+    if is_text and media_type not in DELIMITED:
+        media_type = CSV
+    home, path = _policy(ctx).home, located.path
+    uri = f"file:{printable(path.relative_to(home) if path.is_relative_to(home) else path)}"
+    source = SourceRef.of_content(
+        "file", uri, content, media_type=media_type, profile=ctx.request.profile, origin="file"
+    )
+    return _planned(args, args.table or table_name_of(name), source, content, given, name)
+
+
+async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    content = json.dumps(args.records, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    source = SourceRef.of_content(
+        "records", "records:", content, media_type=JSON, profile=ctx.request.profile, origin="user"
+    )
+    source = source.model_copy(update={"uri": f"records:{source.checksum[:16]}"})
+    yield _planned(args, args.table or "records", source, content, {}, f"{len(args.records)} records")
+
+
+def _planned(
+    args: _IntoTable, table: str, source: SourceRef, content: bytes, given: Mapping[str, Any], label: str
+) -> PlannedWrite:
+    if (args.if_exists == "upsert") != bool(args.key):
+        raise InputInvalid("`key` belongs to if_exists `upsert`, and upsert needs one", code="input_invalid.key")
+    wanted = {
+        "table": table,
+        "source": source.model_dump(mode="json"),
+        "mode": args.if_exists,
+        "key": list(args.key),
+        "force": args.force,
+        **given,
+    }
+    return PlannedWrite(wanted, content=content, source=source, label=label)
+
+
+async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    new = NewRows(**{**args, "source": SourceRef.model_validate(args["source"]), "key": tuple(args["key"])})
+    content = ctx.unit.content
+    with _as_file() as file:
+        await anyio.to_thread.run_sync(_fill, file, content)
+        return await _writes(ctx).load(new, file, ctx.unit)
+
+
+@contextmanager
+def _as_file() -> Iterator[BinaryIO]:
+    # Engines read from a descriptor in another process.
+    with tempfile.TemporaryFile() as file:
+        yield file
+
+
+def _fill(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    file.seek(0)
+
+
+async def _create(args: CreateArguments, ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None  # the ledger runs writes
+    columns = [
+        TableColumn(name=column.name, kind=column.type, scale=column.scale if column.type == "decimal" else 0)
+        for column in args.columns
+    ]
+    source = SourceRef.of_text(args.model_dump_json(), profile=ctx.request.profile, media_type=JSON)
+    return await _writes(ctx).create(args.table, columns, source, ctx.unit)
+
+
+async def _drop(args: DropArguments, ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None  # the ledger runs writes
+    return await _writes(ctx).drop(args.table, ctx.unit)
+
+
+async def _find(args: DropArguments, ctx: ToolContext) -> Candidates:
+    side: WriteSide = ctx.side
+    return await side.read.db.named(args.table)
+
+
+def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
+    return {"table": ids[0]}
+
+
+async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    table = await _reads(ctx).find(result.ids[0])
+    if table is None:
+        return ReadBack(False, "the table is not found")
+    # Another write may have come in between; a version only grows.
+    return ReadBack(int(table.version) >= int(result.version), f"{table.rows} rows, version {table.version}")
+
+
+async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    there = await _reads(ctx).find(result.ids[0]) is not None
+    return ReadBack(not there, "the table is still found" if there else "the table is not found")
+
+
+def _policy(ctx: ToolContext) -> PathPolicy:
+    side: WriteSide = ctx.side
+    return side.paths.for_request(ctx.request)
+
+
+def _reads(ctx: ToolContext) -> DatabaseReads:
+    side: ReadSide = ctx.side
+    return side.db
+
+
+def _writes(ctx: ToolContext) -> DatabaseWrites:
+    side: WriteSide = ctx.side
+    return side.db
+
+
+def db_tools() -> list[ToolSpec]:
+    """The database's tools."""
+    return [*_reading(), *_importing(), *_shaping()]
+
+
+def _reading() -> list[ToolSpec]:
+    reads = {"effect": ToolEffect.READ, "surface": DataSurface.DB}
+    return [
+        ToolSpec.of(ListArguments, _list, name="db_list_tables", description="List the tables.", **reads),
+        ToolSpec.of(
+            DescribeArguments,
+            _describe,
+            name="db_describe_table",
+            description="Show a table's columns with their types and contents, and its first rows.",
+            **reads,
+        ),
+        ToolSpec.of(SampleArguments, _sample, name="db_sample", description="Show the first rows of a table.", **reads),
+        ToolSpec.of(
+            QueryArguments,
+            _query,
+            name="db_query_sql",
+            description="Run one SELECT statement over the tables.",
+            sql_args=("sql",),
+            bound=ResultBound(max_items=_PAGE_ROWS, max_chars=20_000),
+            **reads,
+        ),
+    ]
+
+
+def _importing() -> list[ToolSpec]:
+    adds = {
+        "effect": ToolEffect.WRITE,
+        "surface": DataSurface.DB,
+        "read_back": _is_there,
+        "revert": "exact",
+    }
+    return [
+        ToolSpec.of(
+            ImportCsvArguments,
+            _load,
+            name="db_import_csv",
+            description="Import a CSV file into a table.",
+            plan=_plan_csv,
+            path_args=("path",),
+            **adds,
+        ),
+        ToolSpec.of(
+            ImportPathArguments,
+            _load,
+            name="db_import_path",
+            description="Import a file (csv, tsv, json, jsonl, parquet, xlsx), or a folder of them, into tables.",
+            plan=_plan_path,
+            path_args=("path",),
+            **adds,
+        ),
+        ToolSpec.of(
+            ImportRecordsArguments,
+            _load,
+            name="db_import_records",
+            description="Keep records as rows of a table.",
+            plan=_plan_records,
+            max_argument_bytes=_RECORD_BYTES,
+            **adds,
+        ),
+    ]
+
+
+def _shaping() -> list[ToolSpec]:
+    return [
+        ToolSpec.of(
+            CreateArguments,
+            _create,
+            name="db_create_table",
+            description="Make an empty table.",
+            effect=ToolEffect.WRITE,
+            surface=DataSurface.DB,
+            read_back=_is_there,
+            revert="exact",
+        ),
+        ToolSpec.of(
+            DropArguments,
+            _drop,
+            name="db_drop_table",
+            description="Remove a table with all its rows.",
+            effect=ToolEffect.DESTRUCTIVE,
+            surface=DataSurface.DB,
+            selector=Selector(_find, _pin),
+            read_back=_is_gone,
+        ),
+    ]

@@ -1,0 +1,341 @@
+"""Graph tools: thin; what they mean is in the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import anyio.to_thread
+
+from datamind.capabilities.graph.arguments import (
+    DeleteArguments,
+    ImportPathArguments,
+    NeighborsArguments,
+    PathArguments,
+    QueryArguments,
+    SearchEntitiesArguments,
+    StatsArguments,
+    TraverseArguments,
+    UpsertTriplesArguments,
+)
+from datamind.capabilities.graph.rows import make_assertion
+from datamind.capabilities.graph.service import GraphReads, GraphWrites
+from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of
+from datamind.capabilities.graph.walks import Walk, WalkLimits
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.loaders import guess_media_type
+from datamind.capabilities.sides import WriteSide
+from datamind.core.context import ToolContext
+from datamind.core.errors import ArgumentsInvalid, DataMindError, InputInvalid
+from datamind.core.evidence import Evidence
+from datamind.core.hooks import Candidates
+from datamind.core.protocols.graph import Assertion, Term
+from datamind.core.receipts import SurfaceWriteResult
+from datamind.core.source import SourceRef
+from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
+from datamind.core.types import DataSurface, ToolEffect
+
+_ARGUMENT_BYTES = 4 * 1024 * 1024
+_SNIFFED_BYTES = 4_096
+_PATH_RESULTS = 5_000
+
+
+async def _search(args: SearchEntitiesArguments, ctx: ToolContext) -> ToolOutput:
+    hits = await _graph(ctx).search(args.query, limit=args.limit)
+    rows = [
+        {
+            "name": hit.entity.name,
+            "iri": hit.entity.term.value,
+            "aliases": list(hit.entity.aliases[:10]),
+            "match": hit.match,
+            "score": hit.score,
+        }
+        for hit in hits
+    ]
+    return ToolOutput({"entities": rows})
+
+
+async def _neighbors(args: NeighborsArguments, ctx: ToolContext) -> ToolOutput:
+    limits = WalkLimits(hops=1, fan_out=args.limit, results=args.limit)
+    found, evidence = await _graph(ctx).walk(
+        [args.entity], limits, direction=args.direction, predicates=_relations(args.predicates)
+    )
+    return _walked(found, evidence)
+
+
+async def _traverse(args: TraverseArguments, ctx: ToolContext) -> ToolOutput:
+    limits = WalkLimits(hops=args.hops, fan_out=args.fan_out, results=args.limit)
+    found, evidence = await _graph(ctx).walk(
+        args.start, limits, direction=args.direction, predicates=_relations(args.predicates)
+    )
+    return _walked(found, evidence)
+
+
+async def _path(args: PathArguments, ctx: ToolContext) -> ToolOutput:
+    limits = WalkLimits(hops=args.max_hops, fan_out=200, results=_PATH_RESULTS)
+    found, evidence = await _graph(ctx).path(
+        args.start, args.goal, limits, direction=args.direction, predicates=_relations(args.predicates)
+    )
+    output = _walked(found, evidence)
+    length = max(found.hops, default=None)
+    return ToolOutput({**output.data, "length": length}, evidence)
+
+
+def _walked(found: Walk, evidence: tuple[Evidence, ...]) -> ToolOutput:
+    data: dict[str, Any] = {"statements": len(evidence)}
+    if found.cut:
+        data["cut"] = dict(found.cut)
+    if found.unseen:
+        data["nodes_beyond"] = found.unseen
+    return ToolOutput(data, evidence)
+
+
+def _relations(names: Sequence[str]) -> list[Term]:
+    return [make_node(name, namespace=PREDICATE) for name in names]
+
+
+async def _query(args: QueryArguments, ctx: ToolContext) -> ToolOutput:
+    result, evidence = await _graph(ctx).query(args.sparql)
+    data: dict[str, Any] = {"rows": len(result.rows)}
+    if result.answer is not None:
+        data = {"answer": result.answer}
+    if result.cut:
+        data["cut"] = "there are more rows; narrow the query or page with ORDER BY, LIMIT and OFFSET"
+    return ToolOutput(data, (evidence,))
+
+
+async def _stats(args: StatsArguments, ctx: ToolContext) -> ToolOutput:
+    stats = await _graph(ctx).stats()
+    predicates = [
+        {"predicate": name_of(Term(iri)), "iri": iri, "statements": count} for iri, count in stats.predicates.items()
+    ]
+    return ToolOutput({**stats.model_dump(exclude={"predicates"}), "predicates": predicates})
+
+
+async def _plan_upsert(args: UpsertTriplesArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    rows = [triple.model_dump(mode="json") for triple in args.triples]
+    assertions = [_assertion(row, args.text) for row in rows]
+    # Without a text the statements themselves are the source.
+    text = args.text or "\n".join(line_of(assertion.triple) for assertion in assertions)
+    source = SourceRef.of_text(
+        text,
+        profile=ctx.request.profile,
+        origin="user",
+        media_type="text/plain" if args.text else "application/n-triples",
+    )
+    unit = {"triples": rows, "text": args.text, "source": source.model_dump(mode="json")}
+    yield PlannedWrite(unit, content=text.encode("utf-8"), source=source, label=f"{len(rows)} statements")
+
+
+def _assertion(row: Mapping[str, Any], text: str) -> Assertion:
+    made = make_assertion(row)
+    start, end = row["start"], row["end"]
+    if start is None and end is None:
+        return made
+    if start is None or end is None or not start < end <= len(text):
+        raise InputInvalid(f"the span {start!r}-{end!r} is not inside the text of {len(text)} characters")
+    return Assertion(made.triple, start, end, made.confidence)
+
+
+async def _upsert(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    assertions = [_assertion(row, args["text"]) for row in args["triples"]]
+    source = SourceRef.model_validate(args["source"])
+    return await _writes(ctx).upsert(assertions, source, ctx.unit.content.decode("utf-8"), ctx.unit)
+
+
+async def _plan_import(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    located = locate(args.path, _policy(ctx))
+    if not await anyio.to_thread.run_sync(is_folder, located):
+        yield await _plan_file(located, ctx)
+        return
+    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+        try:
+            yield await _plan_file(below, ctx)
+        except DataMindError as error:
+            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+
+
+async def _plan_file(located: Located, ctx: ToolContext) -> PlannedWrite:
+    limit = _writes(ctx).max_bytes
+    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
+    name, home = printable(located.path.name), _policy(ctx).home
+    shown = located.path.relative_to(home) if located.path.is_relative_to(home) else located.path
+    source = SourceRef.of_content(
+        "file",
+        f"file:{printable(shown)}",
+        content,
+        media_type=guess_media_type(name, content[:_SNIFFED_BYTES]),
+        profile=ctx.request.profile,
+        origin="file",
+    )
+    return PlannedWrite({"source": source.model_dump(mode="json")}, content=content, source=source, label=name)
+
+
+async def _import(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    source = SourceRef.model_validate(args["source"])
+    return await _writes(ctx).import_file(ctx.unit.content, source, ctx.unit)
+
+
+async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
+    side: WriteSide = ctx.side
+    reads = side.read.graph
+    named = [
+        bool(args.ids),
+        bool(args.receipt),
+        bool(args.source),
+        bool(args.entity),
+        bool(args.subject or args.object),
+    ]
+    if sum(named) != 1 or (args.predicate and not named[-1]):
+        raise ArgumentsInvalid("what is meant is not said once; give a subject or object, an entity, source or receipt")
+    if args.ids:
+        return await reads.holding(args.ids)
+    if args.receipt:
+        return await reads.asserted(receipt_ids=(args.receipt,))
+    if args.source:
+        return await reads.asserted(source=args.source)
+    if args.entity:
+        return await reads.named(args.entity)
+    predicate = make_node(args.predicate, namespace=PREDICATE) if args.predicate else None
+    return await reads.statements(args.subject, predicate, args.object)
+
+
+def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
+    return {"ids": list(ids)}
+
+
+async def _plan_delete(args: DeleteArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
+    kept = await _writes(ctx).assertions_of(args.ids)
+    content = None if kept is None else json.dumps(kept, ensure_ascii=False).encode("utf-8")
+    yield PlannedWrite({"ids": args.ids, "restorable": kept is not None}, content=content)
+
+
+async def _delete(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None  # the ledger runs writes
+    return await _writes(ctx).delete(args["ids"], ctx.unit, restorable=args["restorable"])
+
+
+async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    counts = [await _graph(ctx).present(receipt_id) for receipt_id in result.ids]
+    agrees = bool(counts) and all(counts) and sum(counts) >= min(result.items_written, 1_000)
+    return ReadBack(agrees, f"{sum(counts)} statements found")
+
+
+async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    left = await _graph(ctx).holding(result.ids)
+    return ReadBack(not left.ids, f"{len(left.ids)} of {len(result.ids)} found")
+
+
+def _policy(ctx: ToolContext) -> PathPolicy:
+    side: WriteSide = ctx.side
+    return side.paths.for_request(ctx.request)
+
+
+def _graph(ctx: ToolContext) -> GraphReads:
+    reads: GraphReads = ctx.side.graph
+    return reads
+
+
+def _writes(ctx: ToolContext) -> GraphWrites:
+    side: WriteSide = ctx.side
+    return side.graph
+
+
+def graph_tools() -> list[ToolSpec]:
+    """The graph's tools."""
+    return [*_reading(), *_writing()]
+
+
+def _reading() -> list[ToolSpec]:
+    reads: dict[str, Any] = {"effect": ToolEffect.READ, "surface": DataSurface.GRAPH}
+    walks = reads | {"bound": ResultBound(max_items=200, max_chars=40_000)}
+    return [
+        ToolSpec.of(
+            SearchEntitiesArguments,
+            _search,
+            name="graph_search_entities",
+            description="Find entities of the graph by name, alias, beginning or nearly so.",
+            **reads,
+        ),
+        ToolSpec.of(
+            NeighborsArguments,
+            _neighbors,
+            name="graph_neighbors",
+            description="What the graph says about one entity.",
+            **walks,
+        ),
+        ToolSpec.of(
+            TraverseArguments,
+            _traverse,
+            name="graph_traverse",
+            description="What the graph says within some hops of entities; what was left out is said.",
+            **walks,
+        ),
+        ToolSpec.of(
+            PathArguments,
+            _path,
+            name="graph_path",
+            description="How two entities are connected: a shortest path.",
+            **walks,
+        ),
+        ToolSpec.of(
+            QueryArguments,
+            _query,
+            name="graph_query",
+            description="Ask the graph in SPARQL, for counts, filters and patterns; read only, no SERVICE. A name made "
+            "here has the IRI urn:datamind:e: (entities) or urn:datamind:p: (relations) and the name percent-encoded.",
+            bound=ResultBound(max_items=1, max_chars=40_000),
+            **reads,
+        ),
+        ToolSpec.of(
+            StatsArguments,
+            _stats,
+            name="graph_stats",
+            description="How many statements, entities and relations of each kind.",
+            bound=ResultBound(max_items=100),
+            **reads,
+        ),
+    ]
+
+
+def _writing() -> list[ToolSpec]:
+    writes: dict[str, Any] = {"effect": ToolEffect.WRITE, "surface": DataSurface.GRAPH, "read_back": _is_there}
+    return [
+        ToolSpec.of(
+            UpsertTriplesArguments,
+            _upsert,
+            name="graph_upsert_triples",
+            description="Keep statements (subject, relation, object) in the graph.",
+            plan=_plan_upsert,
+            revert="exact",
+            max_argument_bytes=_ARGUMENT_BYTES,
+            **writes,
+        ),
+        ToolSpec.of(
+            ImportPathArguments,
+            _import,
+            name="graph_import_path",
+            description="Read a file or folder of statements into the graph: Turtle, N-Triples, N-Quads, TriG, "
+            "JSON-LD, RDF/XML, or a table (csv, tsv, jsonl) with subject, predicate and object. A later version "
+            "replaces it.",
+            plan=_plan_import,
+            path_args=("path",),
+            revert="restores_previous",
+            **writes,
+        ),
+        ToolSpec.of(
+            DeleteArguments,
+            _delete,
+            name="graph_delete",
+            description="Remove statements, everything about an entity, or what a source or write alone says.",
+            effect=ToolEffect.DESTRUCTIVE,
+            surface=DataSurface.GRAPH,
+            selector=Selector(_find, _pin),
+            plan=_plan_delete,
+            read_back=_is_gone,
+            revert="exact",
+        ),
+    ]

@@ -1,0 +1,217 @@
+"""The dialect: two processes, one that owns the file and one that reads what is imported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from anyio.to_thread import run_sync
+
+from datamind.core.errors import StoreError
+from datamind.core.protocols.database import (
+    DatabaseReader,
+    NewTable,
+    TableDescription,
+    TableDrop,
+    TableImport,
+    TableInfo,
+    TableOutcome,
+    TableQuery,
+    TableResult,
+)
+from datamind.core.record import Record
+from datamind.engine_host import EngineHost, EngineLimits, EngineReply, EngineSpec
+
+if TYPE_CHECKING:
+    from datamind.plugins import ProviderContext
+    from datamind_db_duckdb.options import DuckDBOptions
+
+FILE_NAME: Final = "data.duckdb"
+_CATALOGUE_S: Final = 30.0
+_GRACE_S: Final = 1.0  # between the interrupt of a statement and the end of its process
+_MAX_STAGE_BYTES: Final = 16 * 1024**3
+_LOCK_POLL_S: Final = 0.2
+
+
+async def open_dialect(ctx: ProviderContext, options: DuckDBOptions) -> DuckDBDialect:
+    """The tables of ``<storage_dir>/db/data.duckdb``. The file is made when it is first needed."""
+    folder = ctx.storage_dir / "db"
+    await run_sync(lambda: folder.mkdir(mode=0o700, parents=True, exist_ok=True))
+    return DuckDBDialect(folder, options)
+
+
+class DuckDBReader:
+    """Reads in read-only transactions of the process that owns the file."""
+
+    def __init__(self, owner: _Owner, path: Path) -> None:
+        self._owner = owner
+        self._path = path
+
+    async def tables(self) -> Sequence[TableInfo]:
+        """Every table, by name. Nothing is started for a profile that never had one."""
+        if not self._path.exists():
+            return ()
+        found = await self._owner.ask("tables", {}, deadline_s=_CATALOGUE_S, retry=True)
+        return [TableInfo.model_validate(item) for item in found]
+
+    async def describe(self, table: str, *, sample: int = 5) -> TableDescription:
+        """One table with its profile and first rows."""
+        asked = {"table": table, "sample": sample}
+        found = await self._owner.ask("describe", asked, deadline_s=_CATALOGUE_S, retry=True)
+        return TableDescription.model_validate(found)
+
+    async def query(self, query: TableQuery) -> TableResult:
+        """One page of the result of one statement. Past its time it is interrupted, then its process is ended."""
+        asked = query.model_dump(mode="json")
+        found = await self._owner.ask("query", asked, deadline_s=query.timeout_s + _GRACE_S, retry=True)
+        return TableResult.model_validate(found)
+
+
+class DuckDBDialect(DuckDBReader):
+    """Tables in one file. One process at a time can have it; it is given up after some seconds without work."""
+
+    volatile = False
+
+    def __init__(self, folder: Path, options: DuckDBOptions) -> None:
+        self._folder = folder
+        self._import_s = options.import_timeout_s
+        self._unsynced = True
+        super().__init__(_Owner(_owner_spec(folder, options), options.lock_wait_s), folder / FILE_NAME)
+        self._files = EngineHost(_files_spec(folder, options))
+
+    async def load(self, request: TableImport, file: BinaryIO) -> TableOutcome:
+        """Import a file: parsed in one process, stored in another, in one transaction."""
+        asked = request.model_dump(mode="json")
+        known = await self._owner.ask("look", asked, deadline_s=self._import_s, retry=True)
+        if known is None:
+            stage = await run_sync(lambda: tempfile.TemporaryFile(dir=self._folder, buffering=0))  # noqa: SIM115
+            try:
+                known = await self._load(asked, file, stage)
+            finally:
+                stage.close()
+        return TableOutcome.model_validate(known)
+
+    async def _load(self, asked: dict[str, Any], file: BinaryIO, stage: BinaryIO) -> Any:
+        names = ("media_type", "key", "encoding", "delimiter", "header", "sheet")
+        file.seek(0)
+        parsed = await self._files.call(
+            "parse",
+            {name: asked[name] for name in names},
+            fds=[file.fileno(), stage.fileno()],
+            deadline_s=self._import_s,
+        )
+        os.lseek(stage.fileno(), 0, os.SEEK_SET)
+        plan = bytes(parsed.payloads[0])
+        return await self._owner.ask("load", asked, plan, fds=[stage.fileno()], deadline_s=self._import_s, write=True)
+
+    async def create(self, request: NewTable) -> TableOutcome:
+        """Make an empty table."""
+        return await self._change("create", request)
+
+    async def drop(self, request: TableDrop) -> TableOutcome:
+        """Remove a table."""
+        return await self._change("drop", request)
+
+    async def _change(self, operation: str, request: Record) -> TableOutcome:
+        asked = request.model_dump(mode="json")
+        return TableOutcome.model_validate(await self._owner.ask(operation, asked, deadline_s=_CATALOGUE_S, write=True))
+
+    def read_view(self) -> DatabaseReader:
+        """A reader whose every statement runs in a read-only transaction."""
+        return DuckDBReader(self._owner, self._path)
+
+    async def sync(self) -> None:
+        """Make the file's entry in its folders survive a power loss; its commits do already."""
+        if self._unsynced:
+            await run_sync(_sync_folders, self._folder)
+            self._unsynced = False
+
+    async def aclose(self) -> None:
+        """End both processes; may be called twice."""
+        await self._files.aclose()
+        await self._owner.aclose()
+
+
+class _Owner:
+    """The process that has the file; waits for another one that has it."""
+
+    def __init__(self, spec: EngineSpec, lock_wait_s: float) -> None:
+        self._host = EngineHost(spec)
+        self._lock_wait_s = lock_wait_s
+
+    async def ask(
+        self,
+        operation: str,
+        args: Any,
+        *payloads: bytes,
+        deadline_s: float,
+        fds: Sequence[int] = (),
+        retry: bool = False,
+        write: bool = False,
+    ) -> Any:
+        """The answer as JSON; what is asked goes as a payload, for it may be long."""
+        sent = (json.dumps(args).encode(), *payloads)
+        ends = asyncio.get_running_loop().time() + self._lock_wait_s
+        while True:
+            try:
+                reply: EngineReply = await self._host.call(
+                    operation, payloads=sent, fds=fds, deadline_s=deadline_s, retry=retry, interruptible=not write
+                )
+            except StoreError as error:
+                if error.code != "store_error.locked" or asyncio.get_running_loop().time() > ends:
+                    raise
+                await asyncio.sleep(_LOCK_POLL_S)
+            else:
+                return await _decoded(reply)
+
+    async def aclose(self) -> None:
+        """End the process."""
+        await self._host.aclose()
+
+
+async def _decoded(reply: EngineReply) -> Any:
+    raw = bytes(reply.payloads[0])
+    # A long answer is decoded beside the event loop.
+    return json.loads(raw) if len(raw) < 64 * 1024 else await run_sync(json.loads, raw)
+
+
+def _owner_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
+    config = {
+        "threads": options.threads,
+        "memory_limit": f"{options.memory_limit // 1024**2}MiB",
+        "temp_directory": str(folder / "spill"),
+        "max_temp_directory_size": "8GiB",
+    }
+    return EngineSpec(
+        name="duckdb",
+        factory="datamind_db_duckdb.engine:open_engine",
+        options={"path": str(folder / FILE_NAME), "config": config},
+        limits=EngineLimits(address_space_bytes=options.address_space),
+        environment={"MALLOC_ARENA_MAX": "2"},
+        idle_s=options.idle_s,
+    )
+
+
+def _files_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
+    return EngineSpec(
+        name="table files",
+        factory="datamind_db_duckdb.files:open_files",
+        options={"folder": str(folder), "max_bytes": _MAX_STAGE_BYTES},
+        limits=EngineLimits(address_space_bytes=options.address_space),
+        environment={"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        idle_s=options.idle_s,
+    )
+
+
+def _sync_folders(folder: Path) -> None:
+    for path in (folder, folder.parent):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,169 @@
+"""Reading: one statement, its pages, and what tables hold."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+
+from datamind.capabilities.db.statements import named_in, without_end
+from datamind.capabilities.db.tabular.names import quoted
+from datamind.capabilities.db.values import row_bytes, to_json_rows, to_json_value
+from datamind.core.errors import InputInvalid, LimitExceeded, NotFound
+from datamind_db_duckdb.catalogue import Catalogue, Table, describe_column
+
+MAX_COUNTED: Final = 100_000
+_MAX_KEPT_BYTES: Final = 32 * 1024 * 1024
+_SLICE: Final = 2_000
+_ALLOWED: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+
+
+@dataclass(frozen=True)
+class _Result:
+    """Rows of one execution from ``first`` on; ``complete`` when there are no more."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: Sequence[Sequence[Any]]
+    first: int
+    complete: bool
+
+    def covers(self, offset: int) -> bool:
+        return self.first <= offset and (self.complete or offset < self.first + len(self.rows))
+
+
+class Queries:
+    """Over a connection that is inside a read-only transaction. The last result is kept for its further pages."""
+
+    def __init__(self, connection: Any) -> None:
+        self._db = connection
+        self._catalogue = Catalogue(connection)
+        self._kept: tuple[tuple[Any, ...], _Result] | None = None
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Every table, by name."""
+        return [self._catalogue.info(table) for table in self._catalogue.tables()]
+
+    def query(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """One page of one statement."""
+        statement = one_statement(args["statement"])
+        tables = self._read_by(statement)
+        versions = tuple((table.name, table.version) for table in tables)
+        key = (statement, repr(args["parameters"]), versions)
+        with self._stopped_after(args["timeout_s"]):
+            result = self._kept[1] if self._kept is not None and self._kept[0] == key else None
+            if result is None or not result.covers(args["offset"]):
+                self._kept = None
+                result = self._execute(statement, args["parameters"], args["offset"])
+                self._db.abort()
+                self._kept = (key, result)
+            page, more = _page(result, args)
+        return {
+            "columns": [describe_column(name, kind) for name, kind in result.columns],
+            "rows": page,
+            "total": result.first + len(result.rows) if result.complete else None,
+            "more": more,
+            "tables": [self._catalogue.info(table) for table in tables],
+        }
+
+    def describe(self, name: str, sample: int) -> dict[str, Any]:
+        """One table with its profile and first rows."""
+        table = self._catalogue.get(name)
+        if table is None:
+            raise NotFound(f"there is no table {name[:80]!r}", hint="db_list_tables shows them.")
+        rows = self._db.execute(f"SELECT * FROM main.{quoted(table.name)} LIMIT ?", [sample]).fetchall()  # noqa: S608
+        profile = [self._profile(table, column, kind) for column, kind in table.columns]
+        return {"table": self._catalogue.info(table), "profile": profile, "sample": to_json_rows(rows)}
+
+    def _profile(self, table: Table, name: str, kind: str) -> dict[str, Any]:
+        column = quoted(name)
+        ends = f"min({column}), max({column})"
+        (found,) = self._db.execute(
+            f"SELECT count(*) - count({column}), count(DISTINCT {column}), {ends} FROM main.{quoted(table.name)}"  # noqa: S608
+        ).fetchall()
+        nulls, distinct, minimum, maximum = (to_json_value(value) for value in found)
+        return {"name": name, "nulls": nulls, "distinct": distinct, "minimum": minimum, "maximum": maximum}
+
+    def _read_by(self, statement: str) -> list[Table]:
+        tables = self._catalogue.tables()
+        by_name = {name: table for table in tables for name in (table.folded, table.place)}
+        try:
+            named = self._db.get_table_names(statement)
+        except duckdb.Error:
+            named = named_in(statement, by_name)
+        found = {by_name[name.casefold()].folded for name in named if name.casefold() in by_name}
+        return [table for table in tables if table.folded in found]
+
+    def _execute(self, statement: str, parameters: Sequence[Any], offset: int) -> _Result:
+        cursor = self._db.execute(statement, parameters)
+        columns = tuple((column[0], str(column[1])) for column in cursor.description)
+        first = offset if offset >= MAX_COUNTED else 0
+        _skip(cursor, first)
+        rows: list[Sequence[Any]] = []
+        size = 0
+        while part := cursor.fetchmany(_SLICE):
+            rows += part
+            size += sum(sys.getsizeof(value) for row in part for value in row)
+            if len(rows) >= MAX_COUNTED or (size > _MAX_KEPT_BYTES and first + len(rows) > offset):
+                return _Result(columns, rows, first, complete=False)
+            if size > _MAX_KEPT_BYTES:
+                first, rows, size = first + len(rows), [], 0
+        return _Result(columns, rows, first, complete=True)
+
+    @contextmanager
+    def _stopped_after(self, timeout_s: float) -> Iterator[None]:
+        # What does not heed an interrupt is ended with its process, by the parent.
+        timer = threading.Timer(timeout_s, self._db.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def one_statement(text: str) -> str:
+    """The one statement that a text holds, without separators at its end.
+
+    Raises:
+        InputInvalid: It holds none, several, or one that does not read.
+    """
+    try:
+        found = duckdb.extract_statements(without_end(text))
+    except duckdb.Error as error:
+        raise InputInvalid(
+            f"the statement was refused: {' '.join(str(error).split())[:300]}", code="input_invalid.statement"
+        ) from None
+    if len(found) != 1:
+        raise InputInvalid(f"there are {len(found)} statements, not one", code="input_invalid.statement")
+    (statement,) = found
+    if statement.type not in _ALLOWED:
+        raise InputInvalid(f"a {statement.type.name} statement does not only read", code="input_invalid.statement")
+    return str(statement.query)
+
+
+def _skip(cursor: Any, count: int) -> None:
+    while count > 0 and (part := cursor.fetchmany(min(count, _SLICE))):
+        count -= len(part)
+
+
+def _page(result: _Result, args: Mapping[str, Any]) -> tuple[list[list[Any]], bool]:
+    start = args["offset"] - result.first
+    page: list[list[Any]] = []
+    size = 0
+    for row in result.rows[start : start + args["limit"]]:
+        made = [to_json_value(value) for value in row]
+        size += row_bytes(made)
+        if size > args["max_bytes"]:
+            break
+        page.append(made)
+    rest = len(result.rows) - start - len(page)
+    if not page and args["limit"] and rest > 0:
+        raise LimitExceeded(
+            f"row {args['offset'] + 1} has {size} bytes", code="limit_exceeded.size", hint="Select less of it."
+        )
+    return page, rest > 0 or not result.complete

@@ -1,0 +1,206 @@
+"""The store on disk: opened on use, closed when idle or when another process waits, synced on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import anyio
+import pyoxigraph as ox
+from anyio.to_thread import run_sync
+
+from datamind.core.errors import StoreError
+from datamind.core.shielded import finish_despite_cancel
+from datamind_graph_rdflib.holding import Hold
+from datamind_graph_rdflib.labels import LabelIndex
+
+T = TypeVar("T")
+
+_READERS: Final = 4
+_FLUSH_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What work is given: the graph and the index of its names."""
+
+    graph: ox.Store
+    labels: LabelIndex
+
+
+class Engine:
+    """The files of one graph; of several tasks that write one goes after the other."""
+
+    def __init__(self, folder: Path, *, lock_wait_s: float, idle_close_s: float) -> None:
+        self.folder = folder
+        self._hold = Hold(folder, lock_wait_s)
+        self._idle_close_s = idle_close_s
+        self._open: Open | None = None
+        self._users = 0
+        self._unused = anyio.Event()
+        self._unused.set()
+        self._gate = anyio.Lock()
+        self._write_turn = anyio.Lock()
+        self._readers = anyio.CapacityLimiter(_READERS)
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._synced: dict[Path, tuple[int, int, int]] = {}
+        self._listed: set[Path] = set()
+        self._is_closed = False
+
+    @property
+    def graph_folder(self) -> Path:
+        """Where Oxigraph keeps its files."""
+        return self.folder / "oxigraph"
+
+    async def read(self, work: Callable[[Open], T]) -> T:
+        """Run ``work`` in a thread."""
+        return await finish_despite_cancel(self._run(work))
+
+    async def write(self, work: Callable[[Open], T]) -> T:
+        """Run ``work`` in a thread, no other write beside it."""
+        async with self._write_turn:
+            return await finish_despite_cancel(self._run(work))
+
+    async def sync(self) -> None:
+        """Make every write so far survive a power loss."""
+        if self.graph_folder.exists():
+            await self.write(self._sync)
+
+    async def aclose(self) -> None:
+        """Close once the work in progress is done; may be called twice."""
+        async with self._gate:
+            self._is_closed = True
+            self._stop_timer()
+        await self._unused.wait()
+        async with self._gate:
+            await run_sync(self._close)
+
+    async def _run(self, work: Callable[[Open], T]) -> T:
+        await self._enter()
+        try:
+            return await run_sync(self._translated, work, limiter=self._readers)
+        finally:
+            await self._leave()
+
+    async def _enter(self) -> None:
+        async with self._gate:
+            if self._is_closed:
+                raise StoreError(f"the graph in {str(self.folder)!r} is closed", retryable=False)
+            self._stop_timer()
+            if self._open is None:
+                self._open = await self._opened()
+            if not self._users:
+                self._unused = anyio.Event()
+            self._users += 1
+
+    async def _opened(self) -> Open:
+        await run_sync(self._make_folder)
+        await self._hold.take()
+        try:
+            return await run_sync(self._open_files)
+        except BaseException:
+            self._hold.let_go()
+            raise
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{str(self.folder)!r} cannot be made ({error.strerror}).") from error
+
+    def _open_files(self) -> Open:
+        try:
+            graph = ox.Store(str(self.graph_folder))
+        except OSError as error:
+            raise StoreError(f"the graph in {str(self.folder)!r} does not open ({error}).") from error
+        return Open(graph, LabelIndex(self.folder / "names.db"))
+
+    async def _leave(self) -> None:
+        async with self._gate:
+            self._users -= 1
+            if self._users:
+                return
+            self._unused.set()
+            if self._is_closed:
+                return
+            if self._idle_close_s == 0 or self._hold.is_wanted():
+                await run_sync(self._close)
+                return
+            self._timer = asyncio.get_running_loop().call_later(self._idle_close_s, self._begin_to_close)
+
+    def _begin_to_close(self) -> None:
+        self._timer = None
+        self._closing = asyncio.ensure_future(self._close_if_idle())
+
+    async def _close_if_idle(self) -> None:
+        async with self._gate:
+            if not self._users and self._timer is None:
+                await run_sync(self._close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open.labels.close()
+            # The engine closes its files when nothing refers to it any more.
+            self._open = None
+        self._hold.let_go()
+
+    def _translated(self, work: Callable[[Open], T]) -> T:
+        assert self._open is not None  # entered
+        try:
+            return work(self._open)
+        except BaseException as error:
+            _forget_frames(error)
+            if isinstance(error, OSError):
+                raise StoreError(f"the graph in {str(self.folder)!r} failed ({error}).") from error
+            raise
+
+    def _sync(self, opened: Open) -> None:
+        logs = list(self.graph_folder.glob("*.log"))
+        if sum(path.stat().st_size for path in logs) > _FLUSH_BYTES:
+            # A reader in another process replays the log each time; a long one is written out first.
+            opened.graph.flush()
+        names = [self.folder / "names.db", self.folder / "names.db-wal"]
+        files = [*names, *sorted(self.graph_folder.iterdir())]
+        for path in files:
+            self._sync_file(path)
+        if self._listed != set(files):
+            for folder in (self.graph_folder, self.folder, self.folder.parent):
+                _fsync(folder, os.O_DIRECTORY)
+            self._listed = set(files)
+
+    def _sync_file(self, path: Path) -> None:
+        try:
+            status = path.stat()
+            state = status.st_ino, status.st_size, status.st_mtime_ns
+            if self._synced.get(path) != state and not path.name.startswith(("LOG", "LOCK")):
+                _fsync(path, 0)
+                self._synced[path] = state
+        except FileNotFoundError:
+            # Compaction has replaced it; what replaced it is synced by the engine before it is named.
+            self._synced.pop(path, None)
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    # Their variables would keep the engine open after it was closed.
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def _fsync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,71 @@
+"""File formats: parsed and written by the engine; blank nodes get names that follow from the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyoxigraph as ox
+
+from datamind.capabilities.graph.terms import RESERVED
+from datamind.core.errors import SourceUnreadable
+from datamind.core.protocols.graph import Term, Triple
+from datamind_graph_rdflib.vocabulary import BLANK, from_engine
+
+FORMATS: Final = {
+    "text/turtle": ox.RdfFormat.TURTLE,
+    "application/n-triples": ox.RdfFormat.N_TRIPLES,
+    "application/n-quads": ox.RdfFormat.N_QUADS,
+    "application/trig": ox.RdfFormat.TRIG,
+    "application/ld+json": ox.RdfFormat.JSON_LD,
+    "application/rdf+xml": ox.RdfFormat.RDF_XML,
+}
+
+
+def parse(content: bytes, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
+    """Triples in the order of the file.
+
+    Raises:
+        SourceUnreadable: The content is not what the media type says.
+    """
+    names = _Names(source_id.partition("_")[2] or source_id)
+    # Relative IRIs need something to stand on; this name can never be looked up.
+    base = f"http://datamind.invalid/{source_id}/"
+    try:
+        # A byte order mark is no part of any of these formats, and editors write it.
+        for quad in ox.parse(content.removeprefix(b"\xef\xbb\xbf"), FORMATS[media_type], base_iri=base):
+            yield _triple(quad, names)
+    except (SyntaxError, ValueError) as error:
+        raise SourceUnreadable(f"the content is not {media_type}: {str(error)[:300]}") from None
+
+
+class _Names:
+    """Blank nodes by the order in which they are met."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._known: dict[str, Term] = {}
+
+    def of(self, label: str) -> Term:
+        if label not in self._known:
+            self._known[label] = Term(f"{BLANK}{self._source}-{len(self._known) + 1}")
+        return self._known[label]
+
+
+def _triple(quad: Any, names: _Names) -> Triple | None:
+    subject, predicate, object_ = _term(quad.subject, names), _term(quad.predicate, names), _term(quad.object, names)
+    if subject is None or predicate is None or object_ is None:
+        return None
+    return Triple(subject, predicate, object_)
+
+
+def _term(part: Any, names: _Names) -> Term | None:
+    kind = type(part)
+    if kind is ox.NamedNode:
+        iri: str = part.value
+        return None if iri.startswith(RESERVED) else Term(iri)
+    if kind is ox.BlankNode:
+        return names.of(part.value)
+    if kind is ox.Literal and part.direction is None:
+        return from_engine(part)
+    return None

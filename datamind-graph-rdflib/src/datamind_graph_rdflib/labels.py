@@ -1,0 +1,115 @@
+"""What entities are called, in a SQLite file beside the graph: finds candidates, decides nothing.
+
+Names are added before the graph's own commit and never taken out by a delete, so the file holds every name of the
+graph and maybe more; whoever searches looks each candidate up in the graph.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from datamind.capabilities.graph.names import MAX_NAME_CHARS, fold, grams
+from datamind.core.errors import StoreError
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, iri TEXT NOT NULL, folded TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS names_folded ON names (folded);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+    grams, content = '', detail = none, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'"
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS word_counts USING fts5vocab (words, 'row');
+"""
+_CANDIDATES: Final = 200
+_QUERY_GRAMS: Final = 64
+_MANY_ROWS: Final = 20_000
+_LAST: Final = "\U0010ffff"
+
+
+class LabelIndex:
+    """May be used by several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = threading.Lock()
+        with self._translated():
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = OFF")  # the engine syncs, once for a whole write
+            self._db.executescript(_SCHEMA)
+
+    def add(self, names: Iterable[tuple[str, str]]) -> None:
+        """Pairs of IRI and name; one that is known changes nothing."""
+        rows = {_row_id(iri, name): (iri, fold(name)) for iri, name in names}
+        with self._translated():
+            # In order: the word index writes out what it has gathered at every step back.
+            known = self._known(sorted(rows))
+            new = [(key, *rows[key]) for key in sorted(rows) if key not in known and rows[key][1]]
+            if not new:
+                return
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?, ?)", new)
+            words = ((key, " ".join(grams(folded))) for key, _, folded in new)
+            self._db.executemany("INSERT INTO words (rowid, grams) VALUES (?, ?)", words)
+            self._db.execute("COMMIT")
+
+    def _known(self, keys: list[int]) -> set[int]:
+        found: set[int] = set()
+        for start in range(0, len(keys), 500):
+            some = keys[start : start + 500]
+            marks = ",".join("?" * len(some))
+            found.update(row[0] for row in self._db.execute(f"SELECT id FROM names WHERE id IN ({marks})", some))  # noqa: S608
+        return found
+
+    def candidates(self, text: str) -> list[str]:
+        """IRIs whose names may answer, at most some hundreds: the same, with this beginning, or much alike."""
+        wanted = fold(text)
+        if not wanted:
+            return []
+        with self._translated():
+            found = dict.fromkeys(self._rows("SELECT iri FROM names WHERE folded = ? LIMIT ?", wanted, _CANDIDATES))
+            prefix = "SELECT iri FROM names WHERE folded >= ? AND folded < ? ORDER BY length(folded), id LIMIT ?"
+            found.update(dict.fromkeys(self._rows(prefix, wanted, wanted + _LAST, _CANDIDATES)))
+            alike = " OR ".join(f'"{gram}"' for gram in self._telling(grams(wanted)[:_QUERY_GRAMS]))
+            words = "SELECT iri FROM words JOIN names ON id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?"
+            found.update(dict.fromkeys(self._rows(words, alike, _CANDIDATES)))
+        return list(found)
+
+    def _telling(self, wanted: list[str]) -> list[str]:
+        """The rarest grams that together are in not too many names, and at least one."""
+        marks = ",".join("?" * len(wanted))
+        counts = dict(self._db.execute(f"SELECT term, doc FROM word_counts WHERE term IN ({marks})", wanted))  # noqa: S608
+        chosen: list[str] = []
+        rows = 0
+        for gram in sorted(counts, key=lambda gram: (counts[gram], gram)):
+            rows += counts[gram]
+            if chosen and rows > _MANY_ROWS:
+                break
+            chosen.append(gram)
+        return chosen or wanted[:1]
+
+    def _rows(self, sql: str, *values: object) -> Iterator[str]:
+        return (row[0] for row in self._db.execute(sql, values))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._translated():
+            self._db.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            with self._turn:
+                yield
+        except sqlite3.Error as error:
+            raise StoreError(f"the names of the graph in {str(self._path)!r} cannot be used ({error}).") from error
+
+
+def _row_id(iri: str, name: str) -> int:
+    digest = blake2b(f"{iri}\n{name[:MAX_NAME_CHARS]}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1

@@ -1,0 +1,150 @@
+"""The file and its processes: kills, locks, and an event loop that is never held."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from datamind.core.errors import StoreError
+from datamind.core.protocols.database import DatabaseDialect
+from datamind.testing.database_data import load, load_table, make_table_import, rows
+from datamind.testing.providers import ProviderTarget
+
+TARGET = ProviderTarget(
+    "db.dialect", "datamind_db_duckdb.dialect:open_dialect", "datamind_db_duckdb.options:DuckDBOptions"
+)
+GENERATIONS = 2_000
+
+
+def generation(number: int) -> bytes:
+    return b"g,n\n" + b"".join(b"%d,%d\n" % (number, row) for row in range(GENERATIONS))
+
+
+async def replace_for_ever(folder: str) -> None:
+    """What the child process does until it is killed: every replacement that returned is printed."""
+    database = await TARGET.open(Path(folder))
+    number = 0
+    while True:
+        content = generation(number)
+        request = make_table_import("t", content, mode="replace", unit_id=f"unit_{number}")
+        await load(database, request, content)
+        print(number, flush=True)
+        number += 1
+
+
+def start_replacing(folder: Path) -> subprocess.Popen[str]:
+    code = f"import asyncio, {__name__} as m; asyncio.run(m.replace_for_ever({str(folder)!r}))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15])
+async def test_a74_kill_during_replacing_leaves_one_whole_generation(tmp_path: Path, delay_s: float) -> None:
+    child = await asyncio.to_thread(start_replacing, tmp_path)
+    try:
+        assert child.stdout is not None
+        await asyncio.to_thread(child.stdout.readline)
+        await asyncio.sleep(delay_s)
+    finally:
+        child.kill()
+    output, _ = await asyncio.to_thread(child.communicate)
+    acknowledged = max([0, *map(int, output.split())])
+    database = await TARGET.open(tmp_path)
+    try:
+        ((number, least, count),) = await rows(database, "SELECT max(g), min(g), count(*) FROM t")
+        assert number == least
+        assert count == GENERATIONS
+        assert number >= acknowledged
+        request = make_table_import("t", generation(number), mode="replace", unit_id=f"unit_{number}")
+        again = await load(database, request, generation(number))
+        assert again.status in ("created", "replaced")
+        assert await rows(database, "SELECT count(*) FROM t") == [[GENERATIONS]]
+    finally:
+        await database.aclose()
+
+
+async def test_c30_the_owner_is_killed_after_a_commit_and_all_is_there(tmp_path: Path) -> None:
+    database = await TARGET.open(tmp_path)
+    try:
+        await load_table(database, "t", "a\n1\n2\n")
+        for pid in children_of(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+        assert await rows(database, "SELECT count(*) FROM t") == [[2]]
+        assert (await load_table(database, "t", "a\n3\n")).status == "appended"
+    finally:
+        await database.aclose()
+
+
+async def test_b24_a_second_process_is_told_who_has_the_file(tmp_path: Path) -> None:
+    options = {"idle_s": 60, "lock_wait_s": 0.3}
+    target = ProviderTarget(TARGET.kind, TARGET.factory, TARGET.options_model, options)
+    first, second = await target.open(tmp_path), await target.open(tmp_path)
+    try:
+        await load_table(first, "t", "a\n1\n")
+        with pytest.raises(StoreError, match=r"number \d+") as caught:
+            await rows(second, "SELECT 1")
+        assert (caught.value.code, caught.value.retryable) == ("store_error.locked", True)
+        await first.aclose()
+        assert await rows(second, "SELECT a FROM t") == [[1]]
+    finally:
+        await first.aclose()
+        await second.aclose()
+
+
+async def test_b24_a_file_that_is_idle_is_given_up(tmp_path: Path) -> None:
+    target = ProviderTarget(TARGET.kind, TARGET.factory, TARGET.options_model, {"idle_s": 0.2, "lock_wait_s": 20})
+    first, second = await target.open(tmp_path), await target.open(tmp_path)
+    try:
+        await load_table(first, "t", "a\n1\n")
+        assert await rows(second, "SELECT a FROM t") == [[1]]
+    finally:
+        await first.aclose()
+        await second.aclose()
+
+
+async def test_a57_the_event_loop_is_not_held_by_a_large_import(tmp_path: Path) -> None:
+    content = b"id,name,amount\n" + b"".join(b"%d,customer %d,%d.50\n" % (n, n % 500, n) for n in range(200_000))
+    database = await TARGET.open(tmp_path)
+    lags: list[float] = []
+    probe = asyncio.create_task(measure(lags))
+    try:
+        outcome = await load_table(database, "t", content)
+        assert outcome.rows == 200_000
+        await asyncio.gather(*(read_all(database) for _ in range(3)))
+    finally:
+        probe.cancel()
+        await database.aclose()
+    assert len(lags) > 10
+    assert max(lags) < 0.25
+
+
+async def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
+    database = await TARGET.open(tmp_path)
+    await load_table(database, "t", "a\n1\n")
+    await database.aclose()
+    (folder,) = tmp_path.rglob("db")
+    assert {path.name for path in folder.iterdir()} <= {"data.duckdb", "data.duckdb.wal"}
+    assert children_of(os.getpid()) == []
+
+
+def children_of(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+async def measure(lags: list[float]) -> None:
+    while True:
+        before = time.perf_counter()
+        await asyncio.sleep(0.01)
+        lags.append(time.perf_counter() - before - 0.01)
+
+
+async def read_all(database: DatabaseDialect) -> None:
+    await rows(database, "SELECT * FROM t", limit=1_000)

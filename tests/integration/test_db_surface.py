@@ -1,0 +1,201 @@
+"""The database surface through the gate: imports, receipts, pages, evidence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datamind.agent import DataMind
+from datamind.core.errors import ConfigError
+from tests.support.systems import contents, open_system, read, status, write
+
+ORDERS = "id,customer,amount\n007,Li,9\n008,Wang,100\n009,Zhou,\n"
+
+
+@pytest.fixture(params=["memory", "duckdb"])
+def db(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {"db": {"dialect": request.param}}
+
+
+def put(folder: Path, name: str, content: str | bytes) -> str:
+    home = folder / "data" / "profiles" / "default"
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+async def query(system: DataMind, sql: str, **more: Any) -> list[list[Any]]:
+    found = await read(system, "db_query_sql", sql=sql, **more)
+    assert not found.is_error, found.message
+    return json.loads(found.evidence[0].content)["rows"] if found.evidence else []
+
+
+async def test_an_import_is_answered_by_a_receipt_and_found(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        stored = await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        (receipt,) = stored.receipts
+        assert (receipt.status, receipt.result.operation, receipt.result.items_written) == ("stored", "added", 3)
+        assert receipt.source is not None
+        assert receipt.source.uri == "file:orders.csv"
+        assert receipt.read_back.startswith("3 rows")
+        found = await read(system, "db_query_sql", sql="SELECT id, customer FROM orders WHERE amount > 50")
+        (evidence,) = found.evidence
+        assert json.loads(evidence.content) == {"columns": ["id", "customer"], "rows": [["008", "Wang"]]}
+        assert evidence.receipt_ids == (receipt.receipt_id,)
+        assert evidence.source == receipt.source
+        assert evidence.locator.tables == ("orders",)
+        assert evidence.locator.data_versions == {"orders": receipt.result.version}
+        assert evidence.locator.result_hash == evidence.content_hash
+
+
+async def test_a32_the_same_file_again_is_unchanged(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        name = put(tmp_path, "orders.csv", ORDERS)
+        await write(system, "db_import_csv", path=name)
+        assert status(await write(system, "db_import_csv", path=name)) == "unchanged"
+        assert status(await write(system, "db_import_csv", path=name, force=True)) == "stored"
+        assert await query(system, "SELECT count(*) FROM orders") == [[6]]
+
+
+async def test_a4_a_failing_replace_has_a_failed_receipt_and_the_old_rows(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        bad = put(tmp_path, "bad.csv", "a,b\n1,2,3\n")
+        failed = await write(system, "db_import_csv", path=bad, table="orders", if_exists="replace")
+        assert failed.is_error
+        assert status(failed) == "failed"
+        assert await query(system, "SELECT count(*) FROM orders") == [[3]]
+
+
+async def test_receipts_tell_lines_and_codes_and_never_text(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        text = "name;note\nÆrø;x\nsecret-4711;y;z\n"
+        stored = await write(system, "db_import_csv", path=put(tmp_path, "t.csv", text.encode("cp1252")))
+        (receipt,) = stored.receipts
+        assert receipt.status == "partial"
+        detected = receipt.result.detected
+        assert (detected.encoding, detected.delimiter, detected.rejected_total) == ("cp1252", ";", 1)
+        assert [(row.line, row.code) for row in detected.rejected] == [(3, "too_many_fields")]
+        assert "4711" not in receipt.model_dump_json() + stored.to_text()
+
+
+async def test_records_and_paths_go_in_without_a_model(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        assert (await system.ingest([{"sku": "007", "n": 1}, {"sku": "8", "n": 2}])).status == "stored"
+        assert await query(system, "SELECT sku FROM records ORDER BY n") == [["007"], ["8"]]
+        path = tmp_path / "data" / "profiles" / "default" / put(tmp_path, "more.jsonl", '{"sku": "9"}\n')
+        assert (await system.ingest(path)).status == "stored"
+        assert await query(system, "SELECT sku FROM more") == [["9"]]
+
+
+async def test_a_folder_gives_a_table_for_each_file_and_a_receipt_for_the_others(
+    tmp_path: Path, db: dict[str, Any]
+) -> None:
+    async with open_system(tmp_path, **db) as system:
+        put(tmp_path, "in/a.csv", "x\n1\n")
+        put(tmp_path, "in/b.tsv", "x\ty\n1\t2\n")
+        put(tmp_path, "in/c.png", b"\x89PNG\r\n\x1a\n")
+        stored = await write(system, "db_import_path", path="in")
+        assert [receipt.status for receipt in stored.receipts] == ["stored", "stored", "failed"]
+        listed = await read(system, "db_list_tables")
+        assert [table["table"] for table in listed.data["tables"]] == ["a", "b"]
+
+
+async def test_pages_follow_one_another(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "n.csv", "n\n" + "\n".join(map(str, range(130)))))
+        seen: list[int] = []
+        offset: int | None = 0
+        while offset is not None:
+            page = await read(system, "db_query_sql", sql="SELECT n FROM n ORDER BY n", offset=offset)
+            assert page.data["total_rows"] == 130
+            seen += [row[0] for row in json.loads(page.evidence[0].content)["rows"]]
+            offset = page.truncated.get("next_offset")
+        assert seen == list(range(130))
+
+
+async def test_b21_a_large_result_is_cut_and_says_so(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        text = "n,note\n" + "".join(f"{number},{'x' * 100}\n" for number in range(50_000))
+        await write(system, "db_import_csv", path=put(tmp_path, "big.csv", text))
+        found = await read(system, "db_query_sql", sql="SELECT * FROM big", limit=1000)
+        assert len(found.to_text()) < 25_000
+        assert found.data["total_rows"] == 50_000
+        assert found.truncated["next_offset"] == 1000
+
+
+async def test_a25_a_statement_over_its_time_is_stopped(tmp_path: Path, db: dict[str, Any]) -> None:
+    db["db"]["query_timeout_s"] = 0.3
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    async with open_system(tmp_path, **db) as system:
+        assert (await read(system, "db_query_sql", sql=endless)).code == "limit_exceeded.time"
+        assert await query(system, "SELECT 1") == [[1]]
+
+
+async def test_a3_a_read_then_an_import_in_one_process(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        assert await query(system, "SELECT 1") == [[1]]
+        assert status(await write(system, "db_import_csv", path=put(tmp_path, "o.csv", ORDERS))) == "stored"
+
+
+async def test_a_table_is_described_sampled_created_and_dropped(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        described = await read(system, "db_describe_table", table="ORDERS")
+        assert described.data["rows"] == 3
+        assert described.data["columns"]["amount"]["nulls"] == 1
+        assert described.data["columns"]["amount"]["maximum"] == 100
+        assert "008" in contents(described)[0]
+        assert len(json.loads(contents(await read(system, "db_sample", table="orders", limit=2))[0])["rows"]) == 2
+        made = await write(system, "db_create_table", table="新表", columns=[{"name": "甲", "type": "integer"}])
+        assert status(made) == "stored"
+        assert status(await write(system, "db_drop_table", table="orders")) == "stored"
+        assert (await write(system, "db_drop_table", table="orders")).data == {"matched": 0}
+        assert (await read(system, "db_sample", table="orders")).code == "not_found"
+
+
+async def test_upsert_needs_its_key(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        name = put(tmp_path, "orders.csv", ORDERS)
+        assert (await write(system, "db_import_csv", path=name, if_exists="upsert")).code == "input_invalid.key"
+        assert status(await write(system, "db_import_csv", path=name, if_exists="upsert", key=["id"])) == "stored"
+
+
+async def test_reading_tools_are_not_in_the_writers_hands(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        assert (await write(system, "db_query_sql", sql="SELECT 1")).denied
+        assert (await read(system, "db_drop_table", table="x")).denied
+
+
+async def test_a_dsn_that_does_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"db\.dsn"):
+        async with open_system(tmp_path, db={"dialect": "duckdb", "dsn": "postgres://x"}):
+            pass
+
+
+async def test_office_and_parquet_files_keep_their_types(tmp_path: Path) -> None:
+    import openpyxl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    home = tmp_path / "data" / "profiles" / "default"
+    home.mkdir(parents=True)
+    book = openpyxl.Workbook()
+    book.active.append(["名称", "n", "n"])
+    book.active.append(["甲", 1, 2.5])
+    book.active.append(["乙", None, 3])
+    book.save(home / "book.xlsx")
+    columns = {"id": pa.array([2**60, None]), "price": pa.array(["1.10", "2.25"]).cast(pa.decimal128(10, 2))}
+    pq.write_table(pa.table(columns), home / "prices.parquet")
+    async with open_system(tmp_path, db={"dialect": "duckdb"}) as system:
+        for name in ("book.xlsx", "prices.parquet"):
+            assert status(await write(system, "db_import_path", path=name)) == "stored"
+        assert await query(system, 'SELECT "名称", n, n_2 FROM book ORDER BY n_2') == [
+            ["甲", 1, 2.5],
+            ["乙", None, 3.0],
+        ]
+        assert await query(system, "SELECT * FROM prices") == [[str(2**60), "1.10"], [None, "2.25"]]
