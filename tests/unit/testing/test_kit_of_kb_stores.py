@@ -276,6 +276,13 @@ class OneSpaceForAllModels(MemoryVectorStore):
         return await super().search_vectors("any", vector, limit, where)
 
 
+class CountsEveryModel(MemoryVectorStore):
+    """Vectors: the count says how many have any."""
+
+    async def count_embedded(self, model_id):
+        return (await self.counts()).embedded
+
+
 class FirstVectorStays(MemoryVectorStore):
     """Vectors G1: a second vector of a chunk is not taken."""
 
@@ -347,6 +354,7 @@ class BlindView(MemoryVectorStore):
     ("store", "guarantee"),
     [
         (OneSpaceForAllModels, "g1"),
+        (CountsEveryModel, "test_vectors_are_counted_by_model"),
         (FirstVectorStays, "g1"),
         (NewestFirst, "g2"),
         (VectorsFollowIds, "g2"),

@@ -184,6 +184,10 @@ class VectorSearch(Protocol):
         """Which of these chunks have no vector of the model."""
         ...
 
+    async def count_embedded(self, model_id: str) -> int:
+        """How many chunks have a vector of the model; ``KBCounts.embedded`` counts those of any."""
+        ...
+
 
 @runtime_checkable
 class SupportsVectors(VectorSearch, Protocol):

@@ -132,6 +132,16 @@ class VectorsConformance(ProviderConformance):
             assert set(await view.unembedded("model-b", asked)) == set(asked)
             assert set(await view.unembedded(_MODEL, [])) == set()
 
+    async def test_vectors_are_counted_by_model(self, tmp_path: Path) -> None:
+        """As many as the backlog has let go, and none for a model that has never embedded."""
+        async with self.opened(tmp_path) as store:
+            await put_all(store, [_ONE, _TWO])
+            await store.put_vectors(_MODEL, _ONE.chunk_ids, make_vectors(_EAST, _NORTH))
+            for reader in (store, store.read_view()):
+                assert [await reader.count_embedded(model) for model in (_MODEL, "model-b")] == [2, 0]
+            await store.delete_documents([_ONE.document_id])
+            assert await store.count_embedded(_MODEL) == 0
+
     async def test_g1_vectors_of_another_model_are_never_searched(self, tmp_path: Path) -> None:
         """Each model has its own, of its own dimension."""
         async with self.opened(tmp_path) as store:

@@ -135,6 +135,10 @@ class MemoryReader:
         """Which of these chunks have no vector of the model."""
         return set(chunk_ids) - self._current().vectors.get(model_id, {}).keys()
 
+    async def count_embedded(self, model_id: str) -> int:
+        """How many chunks have a vector of the model."""
+        return len(self._current().vectors.get(model_id, {}))
+
 
 class MemoryVectorStore(MemoryReader):
     """The store; every write is one assignment, so a reader sees the old or the new and nothing between."""
