@@ -40,7 +40,7 @@ class Shelf:
         self.may_go_on = anyio.Event()
         self.may_go_on.set()
         sides = Sides(read=self, write=self)
-        self.ledger = IngestLedger(PROFILE, lambda _: control, sides, self.sync)
+        self.ledger = IngestLedger(PROFILE, lambda _: control, lambda: (control,), sides, self.sync)
         self.spec = ToolSpec(
             "shelf_put",
             "Put a text.",

@@ -104,7 +104,7 @@ async def _assemble(
 ) -> DataMind:
     # 3 one catalogue; the registries of both roles are views of it
     sides = Sides(services.read, services.write)
-    ledger = IngestLedger(services.profile.name, services.control_of, sides, services.write.sync)
+    ledger = IngestLedger(services.profile.name, services.control_of, services.controls, sides, services.write.sync)
     specs = make_catalogue(services, host)
     await _recover(ledger, specs, services)
 

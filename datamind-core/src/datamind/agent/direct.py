@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from datamind.agent.results import make_store_result, receipts_of, surfaces_used, trace_of
 from datamind.capabilities.ingest.routing import Route, route_path, route_records
 from datamind.core.context import RequestContext
-from datamind.core.errors import AccessDenied, DataMindError, InputInvalid, NotFound
+from datamind.core.errors import InputInvalid, NotFound, error_of
 from datamind.core.outcome import ToolOutcome
 from datamind.core.receipts import StoreResult
 from datamind.core.types import Role
@@ -45,7 +45,7 @@ class Direct:
         receipts = receipts_of(outcomes)
         refused = [outcome for outcome in outcomes if outcome.is_error and not outcome.receipts]
         if refused and not receipts:
-            raise _error(refused[0])
+            raise error_of(refused[0].code, refused[0].message)
         return make_store_result(
             " ".join(outcome.message for outcome in refused),
             outcomes,
@@ -93,8 +93,3 @@ def grant(path: Path) -> Path:
     except (OSError, RuntimeError, ValueError):
         raise NotFound(f"there is no file or folder {str(path)[:200]!r}", code="not_found.file") from None
     return resolved
-
-
-def _error(outcome: ToolOutcome) -> DataMindError:
-    kind = AccessDenied if outcome.denied and outcome.code.partition(".")[0].endswith("denied") else DataMindError
-    return kind(outcome.message, code=outcome.code)

@@ -24,7 +24,7 @@ class RequestContext:
         user_text: The user's own words in this request, the only text with origin ``user``.
         by_application: The arguments of calls were written by the application, not by a model.
         progress: Called after each unit of a long write with ``(done, label)``; must not block.
-        ordinals: Numbers the write units of this request, so that a caller's key names each of them.
+        ordinals: Numbers the writes of this request, so that a caller's key names each of them.
     """
 
     profile: str
@@ -54,18 +54,33 @@ class WriteUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedCall:
+    """What a write with a selector was asked, before anything was looked for.
+
+    Attributes:
+        args: Validated arguments.
+        ordinal: Its number among the writes of the request, whether it finds something or not.
+    """
+
+    args: Any
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a handler gets beside its arguments.
 
     Attributes:
         side: The side of the services that the tool's effect allows: read, write, or None for a pure tool.
         unit: Set for a write, None otherwise.
+        asked: Set for a write with a selector: the arguments it is given name what was found, these what was asked.
     """
 
     request: RequestContext
     call_id: str
     side: Any
     unit: WriteUnit | None = None
+    asked: AskedCall | None = None
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("datamind_request", default=None)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from datamind.core.arguments import read_arguments
-from datamind.core.context import RequestContext, ToolContext
+from datamind.core.context import AskedCall, RequestContext, ToolContext
 from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError, ToolFailed
-from datamind.core.hooks import Allow, AskUser, Deny, HookChain, PendingCall, Revise, Verdict
+from datamind.core.hooks import AskUser, Deny, HookChain, PendingCall, Revise, Verdict
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome, bounded, outcome_of_error
 from datamind.core.protocols.agent import ApprovalRequest, Approver
@@ -83,14 +83,16 @@ async def dispatch(call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutco
 
 async def _checked(call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutcome:
     spec = _permitted(call, ctx, gate.registry)
+    args = read_arguments(call.arguments, max_bytes=spec.max_argument_bytes)
+    asked = AskedCall(spec.parse(args), next(ctx.ordinals)) if spec.recall else None
 
     async def revise(args: Mapping[str, Any]) -> PendingCall:
         # Through the strict reader again: a hook's arguments are held to what a model's are.
         text = json.dumps(dict(args))
-        return await _pending(spec, call.id, read_arguments(text, max_bytes=spec.max_argument_bytes), ctx, gate)
+        revised = read_arguments(text, max_bytes=spec.max_argument_bytes)
+        return await _pending(spec, call.id, revised, ctx, gate, asked)
 
-    args = read_arguments(call.arguments, max_bytes=spec.max_argument_bytes)
-    pending = await _pending(spec, call.id, args, ctx, gate)
+    pending = await _pending(spec, call.id, args, ctx, gate, asked)
     if _means_nothing(pending):
         return _nothing_matched(pending)
     verdict = await gate.hooks.pre(pending, ctx, revise)
@@ -108,14 +110,25 @@ def _permitted(call: ToolCall, ctx: RequestContext, registry: ToolRegistry) -> T
 
 
 async def _pending(
-    spec: ToolSpec, call_id: str, args: Mapping[str, Any], ctx: RequestContext, gate: Gate
+    spec: ToolSpec, call_id: str, args: Mapping[str, Any], ctx: RequestContext, gate: Gate, asked: AskedCall | None
 ) -> PendingCall:
     parsed = spec.parse(args)
     if spec.selector is None:
         return PendingCall(call_id, spec, args)
-    candidates = await spec.selector.find(parsed, ToolContext(ctx, call_id, gate.sides.for_effect(spec.effect)))
+    context = ToolContext(ctx, call_id, gate.sides.for_effect(spec.effect), asked=asked)
+    # First: what a repeat selects is not there any more, or something else is.
+    recalled = await _recalled(spec, context)
+    candidates = None if recalled else await spec.selector.find(parsed, context)
+    if candidates is not None and not candidates.ids:
+        recalled = await _recalled(spec, context)  # the same call may have run meanwhile
+    if recalled or candidates is None:
+        return PendingCall(call_id, spec, args, recalled=recalled)
     pinned = spec.selector.pin(args, candidates.ids) if candidates.ids else args
-    return PendingCall(call_id, spec, pinned, candidates)
+    return PendingCall(call_id, spec, pinned, candidates, asked=asked)
+
+
+async def _recalled(spec: ToolSpec, context: ToolContext) -> ToolOutput | None:
+    return await spec.recall(context.asked, context) if spec.recall and context.asked else None
 
 
 def _means_nothing(call: PendingCall) -> bool:
@@ -132,10 +145,10 @@ async def _decided(verdict: Verdict, call: ToolCall, ctx: RequestContext, gate: 
     match verdict.decision:
         case Deny() as deny:
             return await _denied(deny, verdict.call, call, ctx, gate)
-        case AskUser() as ask:
+        case AskUser() as ask if verdict.call.recalled is None:
             refused = await _asked(ask, verdict, call, ctx, gate) or await _changed(verdict, call, ctx, gate, revise)
             return refused or await _run(verdict.call, call, _granting(verdict.call, ctx), gate)
-        case Allow():
+        case _:
             return await _run(verdict.call, call, ctx, gate)
 
 
@@ -185,8 +198,10 @@ async def _run(pending: PendingCall, call: ToolCall, ctx: RequestContext, gate: 
     spec = pending.spec
     if _means_nothing(pending):  # what a rewrite made of it
         return _nothing_matched(pending)
+    if pending.recalled is not None:
+        return _outcome(pending, pending.recalled)
     try:
-        context = ToolContext(ctx, pending.call_id, gate.sides.for_effect(spec.effect))
+        context = ToolContext(ctx, pending.call_id, gate.sides.for_effect(spec.effect), asked=pending.asked)
         output = await spec.handler(spec.parse(pending.args), context)
         if not isinstance(output, ToolOutput):
             what = "a write without a receipt" if spec.writes else f"a {type(output).__name__} instead of a ToolOutput"

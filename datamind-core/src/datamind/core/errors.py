@@ -31,6 +31,7 @@ changes its first part. ``datamind explain CODE`` prints the page of a code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 
@@ -196,3 +197,23 @@ class BudgetExceeded(DataMindError):
     def __init__(self, limit: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, code=f"budget_exceeded.{limit}", hint=hint)
         self.limit = limit
+
+
+def error_of(code: str, message: str) -> DataMindError:
+    """The error of a code that an outcome or a receipt carries, of the class that the code belongs to.
+
+    Args:
+        code: Such as ``conflict.running``; one whose first part is no class's is a plain DataMindError.
+        message: One line, with its hint.
+    """
+    kinds = {kind.default_code: kind for kind in _descendants(DataMindError)}
+    kind = kinds.get(code.partition(".")[0], DataMindError)
+    if issubclass(kind, BudgetExceeded):
+        return BudgetExceeded(code.partition(".")[2], message)
+    return kind(message, code=code)
+
+
+def _descendants(kind: type[DataMindError]) -> Iterator[type[DataMindError]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _descendants(below)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 
-from datamind.core.context import RequestContext
+from datamind.core.context import AskedCall, RequestContext
 
 if TYPE_CHECKING:
     from datamind.core.outcome import ToolOutcome
-    from datamind.core.tools import ToolSpec
+    from datamind.core.tools import ToolOutput, ToolSpec
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +37,19 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that passed access and schema. ``args`` are JSON values, already validated."""
+    """A call that passed access and schema. ``args`` are JSON values, already validated.
+
+    Attributes:
+        asked: What a write with a selector was asked; ``args`` name what it found.
+        recalled: What a repeat of a write is answered with; it changes nothing, so nobody is asked.
+    """
 
     call_id: str
     spec: ToolSpec
     args: Mapping[str, Any]
     candidates: Candidates | None = None
+    asked: AskedCall | None = None
+    recalled: ToolOutput | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from datamind.core.arguments import MAX_BYTES
-from datamind.core.context import ToolContext
+from datamind.core.context import AskedCall, ToolContext
 from datamind.core.errors import AccessDenied, ArgumentsInvalid, ConfigError
 from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
@@ -101,6 +101,7 @@ class ResultBound:
 
 Handler = Callable[[Any, ToolContext], Awaitable[ToolOutput | SurfaceWriteResult]]
 Plan = Callable[[Any, ToolContext], AsyncIterator[PlannedWrite | Refusal]]
+Recall = Callable[[AskedCall, ToolContext], Awaitable[ToolOutput | None]]
 ReadBackFn = Callable[[SurfaceWriteResult, ToolContext], Awaitable[ReadBack]]
 Validate = Callable[[Mapping[str, Any]], Any]
 
@@ -121,6 +122,7 @@ class ToolSpec:
         plan: Splits a write into units; left out, the call is one unit.
         read_back: Asks the reading side whether the write is there; left out, nothing can be asked.
         receipted: Set by the ledger alone; the registry refuses a write without it.
+        recall: Set by the ledger alone, for a write with a selector: the outcome a repeated call has already.
     """
 
     name: str
@@ -139,6 +141,7 @@ class ToolSpec:
     revert: RevertKind = "none"
     max_argument_bytes: int = MAX_BYTES
     receipted: bool = False
+    recall: Recall | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -178,9 +181,9 @@ class ToolSpec:
         """What a model is told."""
         return ToolDefinition(name=self.name, description=self.description, input_schema=dict(self.input_schema))
 
-    def with_ledger(self, handler: Handler) -> ToolSpec:
+    def with_ledger(self, handler: Handler, recall: Recall | None = None) -> ToolSpec:
         """The same tool with a handler that keeps receipts."""
-        return replace(self, handler=handler, receipted=True)
+        return replace(self, handler=handler, recall=recall, receipted=True)
 
     async def planned(self, args: Any, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
         """The units of a call; without a ``plan`` the call itself, when it has JSON arguments."""

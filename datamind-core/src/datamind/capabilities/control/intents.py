@@ -2,72 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 import anyio.to_thread
-from pydantic import BaseModel
 
 from datamind.capabilities.control.audit import AuditChain, canonical_json
 from datamind.capabilities.control.contents import ContentStore
 from datamind.capabilities.control.database import ControlDB
+from datamind.capabilities.control.intent import (
+    Intent,
+    Proposal,
+    call_rows,
+    check_same_request,
+    intent_of,
+    intent_row,
+    request_hash,
+)
 from datamind.capabilities.control.owners import Owner, is_alive
 from datamind.capabilities.control.receipts import insert_receipt, receipt_of
 from datamind.capabilities.control.turns import Turns
 from datamind.core.context import RequestContext, WriteUnit
-from datamind.core.errors import Conflict, StoreError
+from datamind.core.errors import StoreError
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, new_receipt_id
 from datamind.core.record import now
-from datamind.core.source import SourceRef
 from datamind.core.tools import PlannedWrite, ToolSpec
 from datamind.core.types import content_hash, derived_id
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """One intent as stored.
-
-    Attributes:
-        content_hash: Of the content kept for it, or empty; ``unit`` holds the bytes themselves once they are read.
-        result: What the engine reported, once the step was applied.
-    """
-
-    unit: WriteUnit
-    idempotency_key: str
-    trace_id: str
-    call_id: str
-    session: str
-    tool: str
-    args: dict[str, Any]
-    source: SourceRef | None
-    started_at: datetime
-    content_hash: str = ""
-    result: SurfaceWriteResult | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A write that is about to be begun.
-
-    Attributes:
-        request_hash: Over what the caller asked for. What the plan adds on its own, such as the time, is not in it.
-        content_hash: Of content that is prepared already, or empty.
-    """
-
-    spec: ToolSpec
-    planned: PlannedWrite
-    request: RequestContext
-    call_id: str
-    key: str
-    request_hash: str
-    content_hash: str
 
 
 class IntentLog:
@@ -93,9 +58,9 @@ class IntentLog:
         if planned.content is not None:
             hashed = await anyio.to_thread.run_sync(self._contents.prepare, planned.content)
         source_id = planned.source.source_id if planned.source else ""
-        asked = args.model_dump(mode="json") if isinstance(args, BaseModel) else dict(args)
-        request_hash = content_hash(canonical_json([spec.name, asked, hashed, source_id, ctx.session]))
-        return Proposal(spec, planned, ctx, call_id, key, request_hash, hashed)
+        # What a selector found is no part of what was asked for: a repeat may find something else.
+        named = {} if spec.selector else {"content": hashed, "source_id": source_id}
+        return Proposal(spec, planned, ctx, call_id, key, request_hash(spec, args, ctx.session, **named), hashed)
 
     async def begin(self, proposal: Proposal) -> Intent | IngestReceipt | None:
         """Make the intent durable, or return the receipt that its key already has.
@@ -109,21 +74,41 @@ class IntentLog:
         return await self._db.write(lambda db: self._begin(db, proposal))
 
     def _begin(self, db: sqlite3.Connection, new: Proposal) -> Intent | IngestReceipt | None:
-        row = db.execute("SELECT * FROM intents WHERE idempotency_key = ?", (new.key,)).fetchone()
+        row = intent_row(db, new.key)
         if row is None:
             return self._insert(db, new, attempt=1)
-        if row["request_hash"] != new.request_hash:
-            raise Conflict(
-                f"the idempotency key {new.key[:80]!r} was used for something else.", hint="Use a fresh key."
-            )
-        if row["state"] == "committed":
-            return receipt_of(db, row["receipt_id"])
+        check_same_request(row, new.request_hash)
         if row["state"] == "failed":
             db.execute("DELETE FROM intents WHERE seq = ?", (row["seq"],))
             return self._insert(db, new, attempt=row["attempts"] + 1)
+        return self._go_on(db, row, new.request)
+
+    async def keys_of(self, call_key: str, hashed: str) -> tuple[str, ...]:
+        """The keys under which a call is on record; none if a write of it failed, for it begins anew then.
+
+        Raises:
+            Conflict: They were used for another call.
+        """
+        rows = await self._db.read(lambda db: call_rows(db, call_key))
+        for row in rows:
+            check_same_request(row, hashed)
+        return () if any(row["state"] == "failed" for row in rows) else tuple(row["idempotency_key"] for row in rows)
+
+    async def resume(self, key: str, ctx: RequestContext) -> Intent | IngestReceipt | None:
+        """What became of a key that is on record; like ``begin``, for a call whose plan is not known any more."""
+
+        def resume(db: sqlite3.Connection) -> Intent | IngestReceipt | None:
+            row = intent_row(db, key)
+            return None if row is None else self._go_on(db, row, ctx)
+
+        return await self._db.write(resume)
+
+    def _go_on(self, db: sqlite3.Connection, row: sqlite3.Row, ctx: RequestContext) -> Intent | IngestReceipt | None:
+        if row["state"] in ("committed", "failed"):
+            return receipt_of(db, row["receipt_id"])
         if row["owner"] != self._owner.name and is_alive(self._owner.folder, row["owner"]):
             return None
-        return self._take_over(db, row, new)
+        return self._take_over(db, row, ctx)
 
     def _insert(self, db: sqlite3.Connection, new: Proposal, attempt: int) -> Intent:
         planned, ctx = new.planned, new.request
@@ -152,19 +137,17 @@ class IntentLog:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         cursor = db.execute(f"INSERT INTO intents ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608
         row = db.execute("SELECT * FROM intents WHERE seq = ?", (cursor.lastrowid,)).fetchone()
-        intent = replace(_intent(row), unit=unit)
+        intent = replace(intent_of(row), unit=unit)
         hashes = {"args_hash": content_hash(args), "content_hash": new.content_hash}
         self._record(db, "intent", intent, role=ctx.role.value, attempt=attempt, **hashes)
         return intent
 
-    def _take_over(self, db: sqlite3.Connection, row: sqlite3.Row, new: Proposal) -> Intent:
-        # The same content, from the caller; and what the engine reported, if it did.
+    def _take_over(self, db: sqlite3.Connection, row: sqlite3.Row, ctx: RequestContext) -> Intent:
         db.execute(
             "UPDATE intents SET owner = ?, attempts = attempts + 1 WHERE seq = ?", (self._owner.hold(), row["seq"])
         )
-        found = _intent(row)
-        intent = replace(found, unit=replace(found.unit, content=new.planned.content))
-        self._record(db, "intent", intent, role=new.request.role.value, attempt=row["attempts"] + 1)
+        intent = intent_of(row)
+        self._record(db, "intent", intent, role=ctx.role.value, attempt=row["attempts"] + 1)
         return intent
 
     async def applied(self, intent: Intent, result: SurfaceWriteResult) -> None:
@@ -249,12 +232,12 @@ class IntentLog:
         return self._db.read_now(lambda db: db.execute(query).fetchone()) is not None
 
     async def with_content(self, intent: Intent) -> Intent:
-        """The intent with what was kept for it, unless the engine has it already.
+        """The intent with what was kept for it, unless it has it, or the engine does.
 
         Raises:
             IntegrityError: It is missing or damaged.
         """
-        if not intent.content_hash or intent.result is not None:
+        if not intent.content_hash or intent.unit.content is not None or intent.result is not None:
             return intent
         content = await self._db.read(lambda db: self._contents.read(db, intent.content_hash))
         return replace(intent, unit=replace(intent.unit, content=content))
@@ -266,7 +249,7 @@ class IntentLog:
         if orphans:
             owner = self._owner.hold()
             db.executemany("UPDATE intents SET owner = ? WHERE seq = ?", [(owner, row["seq"]) for row in orphans])
-        return [_intent(row) for row in orphans]
+        return [intent_of(row) for row in orphans]
 
     def _record(self, db: sqlite3.Connection, kind: str, intent: Intent, **fields: Any) -> None:
         self._audit.append(
@@ -280,19 +263,3 @@ class IntentLog:
             source_id=intent.source.source_id if intent.source else "",
             **fields,
         )
-
-
-def _intent(row: sqlite3.Row) -> Intent:
-    return Intent(
-        WriteUnit(row["unit_id"], row["receipt_id"], None),
-        row["idempotency_key"],
-        row["trace_id"],
-        row["call_id"],
-        row["session"],
-        row["tool"],
-        json.loads(row["args"]),
-        SourceRef.model_validate_json(row["source"]) if row["source"] else None,
-        datetime.fromisoformat(row["started_at"]),
-        row["content_hash"] or "",
-        SurfaceWriteResult.model_validate_json(row["result"]) if row["result"] else None,
-    )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 
 from datamind.capabilities.control.control import Control
-from datamind.capabilities.control.intents import Intent, Proposal
+from datamind.capabilities.control.intent import Intent, request_hash
 from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
-from datamind.core.context import RequestContext, ToolContext
+from datamind.core.context import AskedCall, RequestContext, ToolContext
 from datamind.core.dispatch import Sides
 from datamind.core.errors import (
     ConfigError,
@@ -39,11 +39,13 @@ class IngestLedger:
 
     Attributes:
         control_of: The control.db of a profile: the request's own, or ``_shared``.
+        controls: Those of both, as far as they exist.
         sync: Makes the writes of a surface (and ledger profile) survive a power loss.
     """
 
     profile: str
     control_of: Callable[[str], Control]
+    controls: Callable[[], Sequence[Control]]
     sides: Sides
     sync: Sync
 
@@ -55,48 +57,72 @@ class IngestLedger:
         async def write(args: Any, ctx: ToolContext) -> ToolOutput:
             receipts: list[IngestReceipt] = []
             async for planned in _units(spec, args, ctx):
-                receipts.append(await self._write(spec, args, planned, ctx))
+                receipts.append(await self._write(spec, args, planned, ctx, len(receipts)))
                 if ctx.request.progress is not None:
                     ctx.request.progress(len(receipts), planned.label)
             return _output(receipts)
 
-        return spec.with_ledger(write)
+        async def recall(asked: AskedCall, ctx: ToolContext) -> ToolOutput | None:
+            receipts = await self._recalled(spec, asked, ctx) if ctx.request.idempotency_key else []
+            return _output(receipts) if receipts else None
+
+        return spec.with_ledger(write, recall if spec.selector else None)
 
     async def _write(
-        self, spec: ToolSpec, args: Any, planned: PlannedWrite | Refusal, ctx: ToolContext
+        self, spec: ToolSpec, args: Any, planned: PlannedWrite | Refusal, ctx: ToolContext, index: int
     ) -> IngestReceipt:
         profile = self.profile if isinstance(planned, Refusal) else planned.ledger_profile or self.profile
-        key = self._key(ctx, profile)
+        key = self._key(ctx, profile, index)
         if isinstance(planned, Refusal):
             return await self._refuse(spec, planned, ctx, key)
         control = self.control_of(profile)
-        proposal = await control.intents.propose(spec, args, planned, ctx.request, ctx.call_id, key)
-        async with control.intents.turns.of(key):
-            for _ in range(round(WAIT_S / POLL_S)):
-                # Once its intent is on its way to the disk a write finishes and is recorded, whoever leaves meanwhile.
-                receipt = await finish_despite_cancel(self._attempt(proposal, ctx, control))
-                if receipt is not None:
-                    return receipt
-                await anyio.sleep(POLL_S)
-        raise still_running(key)
+        asked = ctx.asked.args if ctx.asked else args
+        proposal = await control.intents.propose(spec, asked, planned, ctx.request, ctx.call_id, key)
 
-    def _key(self, ctx: ToolContext, profile: str) -> str:
+        async def attempt() -> IngestReceipt | None:
+            return await self._attempt(spec, await control.intents.begin(proposal), ctx, control)
+
+        return await _in_turn(control, key, attempt)
+
+    def _key(self, ctx: ToolContext, profile: str, index: int) -> str:
+        if ctx.asked is None:
+            return self._call_key(ctx, profile, next(ctx.request.ordinals))
+        # The place of the whole call, so that a repeat knows its keys before it knows what there is to write.
+        return self._call_key(ctx, profile, ctx.asked.ordinal) + (f".{index}" if index else "")
+
+    def _call_key(self, ctx: ToolContext, profile: str, ordinal: int) -> str:
         given = ctx.request.idempotency_key
         if given and profile != self.profile:
             given = f"{self.profile}/{given}"  # callers of two profiles do not know of each other's keys
-        return f"{given or f'{ctx.request.trace_id}/{ctx.call_id}'}#{next(ctx.request.ordinals)}"
+        return f"{given or f'{ctx.request.trace_id}/{ctx.call_id}'}#{ordinal}"
 
-    async def _attempt(self, proposal: Proposal, ctx: ToolContext, control: Control) -> IngestReceipt | None:
-        """The receipt of a proposed write; None while another process works on its key."""
-        begun = await control.intents.begin(proposal)
-        return await self._complete(proposal.spec, begun, ctx, control) if isinstance(begun, Intent) else begun
+    async def _recalled(self, spec: ToolSpec, asked: AskedCall, ctx: ToolContext) -> list[IngestReceipt]:
+        """The receipts that the call has already; what of it a dead process left open is finished first."""
+        hashed = request_hash(spec, asked.args, ctx.request.session)
+        receipts = []
+        for control in self.controls():
+            call_key = self._call_key(ctx, control.profile, asked.ordinal)
+            for key in await control.intents.keys_of(call_key, hashed):
+                receipts.append(await self._resume(spec, key, ctx, control))
+        return receipts
+
+    async def _resume(self, spec: ToolSpec, key: str, ctx: ToolContext, control: Control) -> IngestReceipt:
+        async def attempt() -> IngestReceipt | None:
+            return await self._attempt(spec, await control.intents.resume(key, ctx.request), ctx, control)
+
+        return await _in_turn(control, key, attempt)
+
+    async def _attempt(
+        self, spec: ToolSpec, begun: Intent | IngestReceipt | None, ctx: ToolContext, control: Control
+    ) -> IngestReceipt | None:
+        """The receipt of what was begun; None while another process works on its key."""
+        return await self._complete(spec, begun, ctx, control) if isinstance(begun, Intent) else begun
 
     async def _complete(
         self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, *, recovering: bool = False
     ) -> IngestReceipt:
         try:
-            if recovering:
-                intent = await control.intents.with_content(intent)
+            intent = await control.intents.with_content(intent)
             result = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
         except Exception as error:
             if recovering and _may_pass(error):
@@ -165,6 +191,19 @@ class IngestLedger:
         except DataMindError as error:
             log.warning("an unfinished write of %s waits: %s", intent.tool, error)
             return None
+
+
+async def _in_turn(
+    control: Control, key: str, attempt: Callable[[], Coroutine[Any, Any, IngestReceipt | None]]
+) -> IngestReceipt:
+    async with control.intents.turns.of(key):
+        for _ in range(round(WAIT_S / POLL_S)):
+            # Once its intent is on its way to the disk a write finishes and is recorded, whoever leaves meanwhile.
+            receipt = await finish_despite_cancel(attempt())
+            if receipt is not None:
+                return receipt
+            await anyio.sleep(POLL_S)
+    raise still_running(key)
 
 
 async def _units(spec: ToolSpec, args: Any, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
