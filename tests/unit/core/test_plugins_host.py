@@ -69,6 +69,8 @@ def test_core_registers_itself_through_the_same_host():
         ("kb.store", "memory"),
         ("memory.store", "memory"),
         ("skills.source", "memory"),
+        ("db.dialect", "memory"),
+        ("graph.store", "memory"),
         ("embedding", "hashing"),
         ("kb.retriever", "hybrid"),
         ("kb.retriever", "lexical"),
