@@ -145,6 +145,12 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(requires=["dev"])
+def transcripts(session: nox.Session) -> None:
+    """Put today's output into the pages whose transcripts differ; read the change before you commit it."""
+    session.run(PYTHON, "-m", "tests.support.renew_transcripts", *session.posargs)
+
+
+@nox.session(requires=["dev"])
 def bench(session: nox.Session) -> None:
     """Print the benchmark table; name areas after ``--``, none means all."""
     session.run(PYTHON, "tests/benchmarks", *session.posargs)

@@ -19,8 +19,7 @@ def look_at(guess: ColumnGuess, column: Any) -> bool:
     trimmed = pc.ascii_trim(column, characters=PADDING)
     is_padded = not pc.all(pc.equal(trimmed, column), min_count=0).as_py()
     if guess.alive or not guess.has_text:
-        texts = pc.filter(trimmed, pc.not_equal(trimmed, "")) if is_padded else trimmed.drop_null()
-        _narrow(guess, _Values(texts))
+        _narrow(guess, _Values(pc.filter(trimmed, pc.not_equal(trimmed, ""))))
     return is_padded
 
 

@@ -33,6 +33,12 @@ def scripted_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def light_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the engines of tables and of the graph, as where they are not installed."""
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "db-duckdb,graph-rdflib")
+
+
+@pytest.fixture
 def scripted(scripted_site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model, and a KB store that is installed."""
     monkeypatch.syspath_prepend(str(scripted_site))

@@ -37,6 +37,7 @@ def test_ask_shows_the_answer_the_evidence_and_the_status(run, stored):
     assert lines[-1].endswith(" s")
 
 
+@pytest.mark.usefixtures("light_set")
 def test_notices_stand_on_standard_error(run, stored):
     result = run("ask", QUESTION)
     assert "note: off here: db" in result.stderr

@@ -35,7 +35,7 @@ def test_nothing_is_wrong_with_a_fresh_profile(run, monkeypatch):
         checks["surface memory"]["state"] == checks["surface kb"]["state"] == checks["surface skills"]["state"] == "ok"
     )
     assert checks["surface db"]["state"] == "note"
-    assert "pip install datamind-db-duckdb" in checks["surface db"]["detail"]
+    assert "not named in DATAMIND_PLUGINS" in checks["surface db"]["detail"]
     assert "Nothing is wrong." in run("doctor").stdout
 
 

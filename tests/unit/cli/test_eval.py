@@ -247,7 +247,7 @@ def test_a_set_that_is_all_right_exits_with_0_and_leaves_nothing_behind(run, mem
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.usefixtures("scripted")
+@pytest.mark.usefixtures("scripted", "light_set")
 def test_wrong_answers_are_listed_with_their_reason_and_exit_with_1(run, memory_set):
     known, folder = memory_set
     wrong = {"id": "d", "question": "Which colour is the crane?", "answers": ["blue"], "sources": ["x"], "lang": "zh"}

@@ -89,6 +89,7 @@ def test_a_good_and_a_bad_file_are_partly_stored(run, home, notes):
     assert result.stdout.splitlines()[-1].startswith("partial · 4 receipts")
 
 
+@pytest.mark.usefixtures("light_set")
 def test_a_table_names_the_surface_that_is_off(run, home):
     (home / "prices.csv").write_text("a,b\n1,2\n")
     result = run("ingest", "prices.csv")

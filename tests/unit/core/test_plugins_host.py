@@ -67,6 +67,8 @@ def test_core_registers_itself_through_the_same_host():
     assert record(host, CORE_PLUGIN).label.startswith("datamind-core ")
     assert {(spec.kind.value, spec.name) for spec in host.providers()} == {
         ("kb.store", "memory"),
+        ("db.dialect", "memory"),
+        ("graph.store", "memory"),
         ("memory.store", "memory"),
         ("skills.source", "memory"),
         ("db.dialect", "memory"),
