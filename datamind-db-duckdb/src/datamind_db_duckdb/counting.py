@@ -6,6 +6,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 _SLICE: Final = 4 * 1024 * 1024
 _QUOTE: Final = b'"'
+_MAX_LINE: Final = 64 * 1024 * 1024
 _OTHERS: Final = bytes(set(range(256)) - set(b'"\n'))
 
 
@@ -35,6 +36,8 @@ def count_records(file: BinaryIO, delimiter: bytes) -> Census:
     inside, rest, last = False, b"", b""
     while True:
         piece = file.read(_SLICE)
+        if len(rest) > _MAX_LINE:
+            return _ODD
         part, newline, rest = (rest + (piece or b"\n" if rest else piece)).rpartition(b"\n")
         if newline:
             last = part + newline

@@ -85,10 +85,13 @@ class _Work:
         if self._media_type == XLSX:
             from datamind_db_duckdb.xlsx import open_xlsx_source
 
-            return self._typed(open_xlsx_source(file, self._sheet, self._options.header))
-        source = open_source(file, self._options, _guess_encoding)
-        check_key(source.names, self._key)
-        return self._text(source) if isinstance(source, TextSource) else self._typed(source)
+            source = open_xlsx_source(file, self._sheet, self._options.header)
+            report = self._typed(source)
+            report["detected"] |= {"sheet": source.sheet, "other_sheets": source.other_sheets}
+            return report
+        found = open_source(file, self._options, _guess_encoding)
+        check_key(found.names, self._key)
+        return self._text(found) if isinstance(found, TextSource) else self._typed(found)
 
     def _open_stage(self, schema: Any) -> Stage:
         os.ftruncate(self._stage, 0)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final
 
 import duckdb
@@ -20,6 +21,8 @@ from datamind_db_duckdb.catalogue import Catalogue, Table, describe_column
 MAX_COUNTED: Final = 100_000
 _MAX_KEPT_BYTES: Final = 32 * 1024 * 1024
 _SLICE: Final = 2_000
+_AS_TEXT: Final = frozenset({"TIMESTAMP_NS", "INTERVAL"})  # Python's own types lose nanoseconds, and what a month is
+_MOMENTS: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"})
 _ALLOWED: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 
 
@@ -92,7 +95,8 @@ class Queries:
         tables = self._catalogue.tables()
         by_name = {name: table for table in tables for name in (table.folded, table.place)}
         try:
-            named = self._db.get_table_names(statement)
+            with self._db.cursor() as apart:  # what fails there, such as a parameter, does not end this transaction
+                named = apart.get_table_names(statement)
         except duckdb.Error:
             named = named_in(statement, by_name)
         found = {by_name[name.casefold()].folded for name in named if name.casefold() in by_name}
@@ -101,6 +105,16 @@ class Queries:
     def _execute(self, statement: str, parameters: Sequence[Any], offset: int) -> _Result:
         cursor = self._db.execute(statement, parameters)
         columns = tuple((column[0], str(column[1])) for column in cursor.description)
+        if shown := {place for place, (_, kind) in enumerate(columns) if kind in _AS_TEXT}:
+            cursor = self._db.execute(_with_text(statement, columns, shown), parameters)
+        result = self._fetch(cursor, columns, offset)
+        if endless := _endless(result):
+            # Infinity comes as the last day that Python knows: only its text tells them apart.
+            cursor = self._db.execute(_with_text(statement, columns, shown | endless), parameters)
+            result = self._fetch(cursor, columns, offset)
+        return result
+
+    def _fetch(self, cursor: Any, columns: tuple[tuple[str, str], ...], offset: int) -> _Result:
         first = offset if offset >= MAX_COUNTED else 0
         _skip(cursor, first)
         rows: list[Sequence[Any]] = []
@@ -144,6 +158,25 @@ def one_statement(text: str) -> str:
     if statement.type not in _ALLOWED:
         raise InputInvalid(f"a {statement.type.name} statement does not only read", code="input_invalid.statement")
     return str(statement.query)
+
+
+def _with_text(statement: str, columns: Sequence[tuple[str, str]], places: Container[int]) -> str:
+    made = [
+        f"regexp_replace(CAST(#{at} AS VARCHAR), '^(\\d{{4,}}-\\d\\d-\\d\\d) (\\d)', '\\1T\\2') AS {quoted(name)}"
+        if at - 1 in places
+        else f"#{at}"
+        for at, (name, _) in enumerate(columns, 1)
+    ]
+    return f"SELECT {', '.join(made)} FROM ({statement}\n)"  # noqa: S608 - one statement, read by the engine's own parser
+
+
+def _endless(result: _Result) -> set[int]:
+    moments = [place for place, (_, kind) in enumerate(result.columns) if kind in _MOMENTS]
+    return {place for place in moments if any(_is_last(row[place]) for row in result.rows)}
+
+
+def _is_last(value: Any) -> bool:
+    return isinstance(value, date) and (value.year, value.month, value.day) in ((9999, 12, 31), (1, 1, 1))
 
 
 def _skip(cursor: Any, count: int) -> None:

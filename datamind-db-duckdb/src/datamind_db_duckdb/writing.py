@@ -56,7 +56,9 @@ class Writes:
         if not args["key"] and rows != plan["rows"]:
             raise IntegrityError(f"{plan['rows']} rows were read from the file and {rows} stored")
         status = "created" if held is None else _DONE[args["mode"]]
-        return self._done(args, number, status, rows, str(number), plan["detected"])
+        types = {name.casefold(): kind for name, kind in table.columns}
+        columns = {name: types[name.casefold()] for name in plan["names"]}
+        return self._done(args, number, status, rows, str(number), plan["detected"] | {"columns": columns})
 
     def create(self, args: Mapping[str, Any]) -> Any:
         """Make an empty table."""

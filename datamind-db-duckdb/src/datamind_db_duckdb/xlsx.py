@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Any
@@ -26,13 +26,17 @@ class SheetSource:
     renamed: Mapping[str, str]
     encoding: str = ""
     delimiter: str = ""
+    escape: str = ""
+    header: bool | None = None
+    sheet: str = ""
+    other_sheets: tuple[str, ...] = ()
     known: tuple[Format, ...] = field(default=formats.ISO)
 
     def rows(self) -> Iterator[Row | Rejected]:
         """Every row that is not blank."""
         width = len(self.names)
         for line, values in self.cells:
-            if any(value not in (None, "") for value in values[width:]):
+            if _is_filled(values[width:]):
                 yield Rejected(line=line, code="too_many_fields")
             else:
                 made = [_value(value) for value in values[:width]]
@@ -40,7 +44,7 @@ class SheetSource:
 
 
 def open_xlsx_source(file: Any, sheet: str, header: bool | None) -> SheetSource:
-    """A sheet by name, else the first that is not empty.
+    """A sheet by name, else the first that is not empty; the source names the others that are not.
 
     Raises:
         SourceUnreadable: It is no workbook, or holds nothing.
@@ -61,15 +65,26 @@ def open_xlsx_source(file: Any, sheet: str, header: bool | None) -> SheetSource:
         for name in [sheet] if sheet else book.sheetnames:
             rows = _filled(book[name])
             if rows:
-                return _with_header(rows, True if header is None else header)
+                source = _with_header(rows, True if header is None else header)
+                source.sheet, source.other_sheets = name, _others(book, name)
+                return source
     finally:
         book.close()
     raise SourceUnreadable("the workbook holds no rows", code="source_unreadable.empty")
 
 
+def _others(book: Any, chosen: str) -> tuple[str, ...]:
+    sheets = [sheet for sheet in book.worksheets if sheet.title != chosen]
+    return tuple(sheet.title for sheet in sheets if any(map(_is_filled, sheet.iter_rows(values_only=True))))
+
+
+def _is_filled(values: Sequence[Any]) -> bool:
+    return any(value not in (None, "") for value in values)
+
+
 def _filled(sheet: Any) -> list[tuple[int, tuple[Any, ...]]]:
     rows = enumerate(sheet.iter_rows(values_only=True), 1)
-    return [(line, values) for line, values in rows if any(value not in (None, "") for value in values)]
+    return [(line, values) for line, values in rows if _is_filled(values)]
 
 
 def _with_header(rows: list[tuple[int, tuple[Any, ...]]], header: bool) -> SheetSource:
@@ -77,7 +92,7 @@ def _with_header(rows: list[tuple[int, tuple[Any, ...]]], header: bool) -> Sheet
     while header and first and not first[-1]:
         first.pop()
     names, renamed = make_column_names(first if header else [""] * len(first))
-    return SheetSource(rows[1:] if header else rows, names, renamed if header else {})
+    return SheetSource(rows[1:] if header else rows, names, renamed if header else {}, header=header)
 
 
 def _value(value: Any) -> Any:

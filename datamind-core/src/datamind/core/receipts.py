@@ -29,10 +29,23 @@ class RejectedRow(Record):
 
 
 class Detected(Record):
-    """What was found out about a source while reading it."""
+    """What was found out about a source while reading it.
+
+    Attributes:
+        escape: What stands before a quote inside quotes, where that is not another quote.
+        header: Whether the first record of a table named its columns; None where the format says so itself.
+        columns: Name of each column to its type as it is stored.
+        sheet: The sheet of a workbook that was read.
+        other_sheets: Those that hold something too and were not.
+    """
 
     encoding: str = ""
     delimiter: str = ""
+    escape: str = ""
+    header: bool | None = None
+    columns: dict[str, str] = Field(default_factory=dict)
+    sheet: str = ""
+    other_sheets: tuple[str, ...] = ()
     media_type: str = ""
     language: str = ""
     rejected: tuple[RejectedRow, ...] = ()

@@ -193,7 +193,9 @@ def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
     rows = counts.get(state.catalogue.number, 0)
     check_some_rows(plan, rejects)
     version = state.catalogue.put(table, request, counts)
-    detected = Detected.model_validate(make_detected(source, request.media_type, rejects))
+    types = dict(zip((name.casefold() for name in table.names), table.types, strict=True))
+    columns = {name: types[name.casefold()].kind for name in plan.names}
+    detected = Detected.model_validate(make_detected(source, request.media_type, rejects) | {"columns": columns})
     status = "created" if held is None else _DONE[request.mode]
     return TableOutcome(status=status, rows=rows, version=version, detected=detected)
 

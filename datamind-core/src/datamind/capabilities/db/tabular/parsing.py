@@ -14,6 +14,7 @@ from datamind.core.errors import InputInvalid, SourceUnreadable
 
 SLICE_ROWS: Final = 2_000
 SHOWN_REJECTS: Final = 100
+_MOST_REJECTED: Final = 10
 
 
 @dataclass
@@ -129,13 +130,15 @@ def check_some_rows(plan: Plan, rejects: Rejects) -> None:
     """See that something of the file can be stored.
 
     Raises:
-        SourceUnreadable: Every record was rejected.
+        SourceUnreadable: Every record was rejected, or so many for each one kept that the file is read wrongly.
     """
     above = sum(row.code == "before_header" for row in rejects.first)
-    if plan.records > above and rejects.total >= plan.records:
-        first = rejects.first[above]
+    kept = plan.records - rejects.total
+    if plan.records > above and rejects.total - above > _MOST_REJECTED * kept:
+        first = next(row for row in rejects.first if row.code != "before_header")
+        fitting = f"only {kept} of {plan.records} records fit" if kept else f"none of {plan.records} records fits"
         raise SourceUnreadable(
-            f"none of {plan.records} records fits; the first, in line {first.line}, has {first.code}",
+            f"{fitting}; the first that does not, in line {first.line}, has {first.code}",
             code="source_unreadable.no_rows",
         )
 
@@ -145,6 +148,8 @@ def make_detected(source: RowSource, media_type: str, rejects: Rejects) -> dict[
     return {
         "encoding": source.encoding,
         "delimiter": source.delimiter,
+        "escape": source.escape,
+        "header": source.header,
         "media_type": media_type,
         "rejected": [row._asdict() for row in rejects.first],
         "rejected_total": rejects.total,

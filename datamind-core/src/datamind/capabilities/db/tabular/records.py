@@ -92,10 +92,12 @@ def read_records(
         except csv.Error:
             if not source.held:
                 return
+            is_long = source.size > MAX_RECORD_CHARS and len(source.held) == 1
             spanned = len(source.held) > 1 or source.held[0].count(_QUOTE) % 2 == 1
             source.back_to_second()
             reader = _make_reader(source, shape)
-            yield Rejected(line=line, code="unclosed_quote" if spanned else "malformed_quote")
+            code = "too_long" if is_long else "unclosed_quote" if spanned else "malformed_quote"
+            yield Rejected(line=line, code=code)
             continue
         source.done()
         if fields and (len(fields) > 1 or fields[0].strip()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from datamind.capabilities.db.tabular.names import make_column_names
 from datamind.capabilities.db.tabular.records import Delimited, Record, Rejected, read_records
 from datamind.core.errors import InputInvalid, SourceUnreadable
 
-DELIMITERS: Final = (",", ";", "\t", "|", ":")
+DELIMITERS: Final = (",", ";", "\t", "|")
+_LAST_RESORT: Final = ":"
+_TIME: Final = re.compile(r"(?<=\d):(?=\d)")
 SAMPLE_LINES: Final = 1_000
 _MAX_PREAMBLE: Final = 20
 
@@ -24,6 +27,7 @@ class TextShape:
 
     Attributes:
         first_line: Line of the first record of data, from 1; those before it are header, ``sep=`` or rejected.
+        has_header: The first record names the columns.
         renamed: New name of a column to what the file had.
         before: Lines before the header that are no records of this table.
     """
@@ -32,6 +36,7 @@ class TextShape:
     names: tuple[str, ...]
     renamed: dict[str, str]
     first_line: int
+    has_header: bool = True
     before: tuple[Rejected, ...] = ()
 
 
@@ -68,7 +73,8 @@ def find_shape(
     place = items.index(first)
     after = [*(item.line for item in items[place + 1 :]), skipped + len(lines) + 1]
     before = tuple(_passed_over(item) for item in items[:place])
-    return TextShape(delimited, names, renamed if with_header else {}, after[0] if with_header else first.line, before)
+    data_line = after[0] if with_header else first.line
+    return TextShape(delimited, names, renamed if with_header else {}, data_line, with_header, before)
 
 
 def _passed_over(item: Record | Rejected) -> Rejected:
@@ -83,10 +89,27 @@ def _declared_delimiter(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def _find_delimited(lines: Sequence[str], delimiter: str, preferred: str) -> Delimited:
-    candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda sign: sign != preferred)
-    escapes = ('"', "\\") if any('\\"' in line for line in lines) else ('"',)
-    options = [Delimited(sign, escape) for sign in candidates for escape in escapes]
-    return max(options, key=lambda option: _score(lines, option))
+    escapes = ('"', "\\") if any(map(_may_escape, lines)) else ('"',)
+
+    def best(signs: Sequence[str]) -> Delimited:
+        options = [Delimited(sign, escape) for sign in signs for escape in escapes]
+        return max(options, key=lambda option: _score(lines, option))
+
+    if delimiter:
+        return best([delimiter])
+    found = best(sorted(DELIMITERS, key=lambda sign: sign != preferred))
+    # A colon stands in times and addresses: it parts fields only where nothing else does, and each line has one.
+    if _score(lines, found) == (0.0, 0) and all(map(_parts_by_colon, filter(str.strip, lines))):
+        return best([_LAST_RESORT, found.delimiter])
+    return found
+
+
+def _may_escape(line: str) -> bool:
+    return '\\"' in line or line.rstrip("\r\n").endswith("\\")
+
+
+def _parts_by_colon(line: str) -> bool:
+    return _LAST_RESORT in _TIME.sub("", line)
 
 
 def _score(lines: Sequence[str], option: Delimited) -> tuple[float, int]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, Protocol
+from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, Protocol, TextIO
 
 from datamind.capabilities.db.tabular import formats
 from datamind.capabilities.db.tabular.encoding import SAMPLE_BYTES, Guess, check_encoding, find_encoding
 from datamind.capabilities.db.tabular.formats import Format
 from datamind.capabilities.db.tabular.names import make_column_names
-from datamind.capabilities.db.tabular.records import Record, Rejected, fit_fields, read_records
+from datamind.capabilities.db.tabular.records import MAX_RECORD_CHARS, Record, Rejected, fit_fields, read_records
 from datamind.capabilities.db.tabular.shape import SAMPLE_LINES, TextShape, find_shape
 from datamind.core.errors import SourceUnreadable
 
@@ -26,6 +26,7 @@ JSON: Final = "application/json"
 JSON_LINES: Final = "application/x-ndjson"
 
 _MAX_SIGNIFICANT: Final = 38
+_HTML: Final = ("<!doctype html", "<html", "<head", "<body", "<table")
 
 
 class Row(NamedTuple):
@@ -56,6 +57,16 @@ class RowSource(Protocol):
     @property
     def delimiter(self) -> str:
         """What stands between fields, where there is such a thing."""
+        ...
+
+    @property
+    def escape(self) -> str:
+        """What stands before a quote inside quotes, where that is not another quote."""
+        ...
+
+    @property
+    def header(self) -> bool | None:
+        """Whether a record names the columns; None where the format says so itself."""
         ...
 
     @property
@@ -143,12 +154,23 @@ class TextSource:
         """What stands between fields."""
         return self.shape.delimited.delimiter
 
+    @property
+    def escape(self) -> str:
+        """A backslash, or nothing."""
+        found = self.shape.delimited.escape
+        return "" if found == '"' else found
+
+    @property
+    def header(self) -> bool:
+        """Whether its first record names the columns."""
+        return self.shape.has_header
+
     def rows(self) -> Iterator[Row | Rejected]:
         """Records as wide as the header; the others are rejected."""
         yield from self.shape.before
         first, width = self.shape.first_line, len(self.names)
         with opened_text(self.file, self.encoding) as text:
-            lines = itertools.islice(text, first - 1, None)
+            lines = itertools.islice(bounded_lines(text), first - 1, None)
             for item in read_records(lines, self.shape.delimited, first_line=first):
                 fitted = fit_fields(item, width) if isinstance(item, Record) else item
                 yield Row(fitted.line, fitted.fields) if isinstance(fitted, Record) else fitted
@@ -162,10 +184,52 @@ def open_text_source(file: BinaryIO, options: ReadOptions, guess: Guess | None =
     """
     encoding = encoding_of(file, options.encoding, guess)
     with opened_text(file, encoding) as text:
-        lines = list(itertools.islice(text, SAMPLE_LINES))
+        lines = _sample(text)
+    _refuse_html(lines)
     preferred = "\t" if options.media_type == TSV else ","
     shape = find_shape(lines, delimiter=options.delimiter, header=options.header, preferred=preferred)
     return TextSource(file, encoding, shape)
+
+
+def bounded_lines(text: TextIO) -> Iterator[str]:
+    """Lines with their ends; of one that no record may have, just more than the most characters of a record."""
+    while line := text.readline(MAX_RECORD_CHARS + 1):
+        yield line
+        while len(line) > MAX_RECORD_CHARS and not line.endswith(("\n", "\r")):
+            if not (line := text.readline(MAX_RECORD_CHARS + 1)):
+                return
+
+
+def _sample(text: TextIO) -> list[str]:
+    """The first lines, as many as are looked at.
+
+    Raises:
+        SourceUnreadable: One of them is no line of a table.
+    """
+    lines: list[str] = []
+    size = 0
+    for line in itertools.islice(bounded_lines(text), SAMPLE_LINES):
+        if len(line) > MAX_RECORD_CHARS:
+            raise SourceUnreadable(
+                f"line {len(lines) + 1} has more than {MAX_RECORD_CHARS:,} characters",
+                code="source_unreadable.long_line",
+                hint="Does it hold line breaks at all?",
+            )
+        lines.append(line)
+        size += len(line)
+        if size > MAX_RECORD_CHARS:
+            break
+    return lines
+
+
+def _refuse_html(lines: Sequence[str]) -> None:
+    first = next((line for line in lines if line.strip()), "").lstrip("\ufeff \t").lower()
+    if first.startswith(_HTML):
+        raise SourceUnreadable(
+            "the file is a web page, not a table",
+            code="source_unreadable.html",
+            hint="It may be an error page that was saved in place of the data.",
+        )
 
 
 @dataclass
@@ -178,6 +242,8 @@ class JsonSource:
     names: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     delimiter: str = ""
+    escape: str = ""
+    header: bool | None = None
     known: tuple[Format, ...] = formats.ISO
     _keys: tuple[str, ...] = ()
 
