@@ -10,18 +10,17 @@ from datamind.capabilities.control.control import Control, open_control
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.hub import ProviderHub
-from datamind.capabilities.ingest.loaders import TextLoader
 from datamind.capabilities.ingest.paths import PathRules
+from datamind.capabilities.ingest.shelf import LoaderShelf
 from datamind.capabilities.kb.indexing import ChunkSize
 from datamind.capabilities.kb.service import KBReads, KBStores, KBWrites
 from datamind.capabilities.memory.service import MemoryReads, MemoryStores, MemoryWrites, visible
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
 from datamind.config.profile import Profile
-from datamind.core.errors import DataMindError, SourceUnreadable
+from datamind.core.errors import DataMindError
 from datamind.core.logging import redactor
 from datamind.core.messages import SurfaceStatus
-from datamind.core.protocols.ingest import FileLoader
 from datamind.core.types import SHARED_PROFILE, DataSurface
 from datamind.plugins import ProviderKind
 
@@ -164,7 +163,7 @@ def _make_sides(
         kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k
     )
     max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
-    kb_writes = KBWrites(kb, control.sources, _loader_of, int(max_bytes))
+    kb_writes = KBWrites(kb, control.sources, LoaderShelf(hub).loader_of, int(max_bytes))
 
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
@@ -203,14 +202,3 @@ def _make_sides(
         on(DataSurface.DB, DatabaseWrites(open_db, int(settings.ingest.max_bytes))),
     )
     return read, write
-
-
-async def _loader_of(media_type: str) -> FileLoader:
-    loader = TextLoader()
-    if media_type not in loader.media_types:
-        raise SourceUnreadable(
-            f"no installed loader reads {media_type}",
-            code="source_unreadable.no_loader",
-            hint="Plain text and Markdown are built in.",
-        )
-    return loader

@@ -26,11 +26,11 @@ class ProviderHub:
         chosen: Mapping[ProviderKind, ProviderSpec],
     ) -> None:
         self.profile = profile
-        self._registry = registry
+        self.registry = registry
         self._settings = settings
         self._chosen = dict(chosen)
-        self._opened: dict[ProviderKind, Any] = {}
-        self._locks: dict[ProviderKind, anyio.Lock] = {}
+        self._opened: dict[str, Any] = {}
+        self._locks: dict[str, anyio.Lock] = {}
 
     async def open(self, kind: ProviderKind) -> Any:
         """The provider of a kind, opened at the first call; later calls return the same object.
@@ -42,9 +42,22 @@ class ProviderHub:
             return self._opened[kind]
         async with self._locks.setdefault(kind, anyio.Lock()):
             if kind not in self._opened:
-                spec = self._chosen.get(kind) or self._registry.select(kind, named_provider(self._settings, kind))
+                spec = self._chosen.get(kind) or self.registry.select(kind, named_provider(self._settings, kind))
                 self._opened[kind] = await open_provider(spec, self._context(kind), self._options(kind))
         return self._opened[kind]
+
+    async def open_spec(self, spec: ProviderSpec) -> Any:
+        """A provider that no setting chooses, such as a loader; specs of one factory share the object.
+
+        Raises:
+            PluginError: It does not open.
+        """
+        if spec.factory not in self._opened:
+            async with self._locks.setdefault(spec.factory, anyio.Lock()):
+                if spec.factory not in self._opened:
+                    options = self._options(spec.kind)
+                    self._opened[spec.factory] = await open_provider(spec, self._context(spec.kind), options)
+        return self._opened[spec.factory]
 
     async def aclose(self) -> None:
         """Close what was opened, last first; one failure does not keep the others open."""

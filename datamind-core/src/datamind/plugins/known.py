@@ -32,7 +32,7 @@ PROVIDER_REQUIREMENTS: Final[Mapping[tuple[Kind, str], str]] = MappingProxyType(
         (Kind.AGENT_LOOP, "sdk"): "datamind-loop-sdk",
         **{
             (Kind.INGEST_LOADER, name): "datamind-documents"
-            for name in ("pdf", "docx", "pptx", "xlsx", "html", "epub", "eml")
+            for name in ("pdf", "docx", "pptx", "xlsx", "html", "csv", "epub", "eml")
         },
     }
 )

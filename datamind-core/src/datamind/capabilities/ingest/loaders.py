@@ -33,7 +33,8 @@ _SIGNATURES: Final = (
     (b"\x7fELF", "application/x-executable"),
 )
 _CONTAINERS: Final = frozenset({"application/zip", "application/x-ole-storage"})
-_OFFICE: Final = "application/vnd.openxmlformats-officedocument"
+EPUB: Final = "application/epub+zip"
+OFFICE: Final = "application/vnd.openxmlformats-officedocument"
 _EXTENSIONS: Final = {
     **dict.fromkeys((".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex", ".srt"), PLAIN),
     **dict.fromkeys((".md", ".markdown", ".mdx"), MARKDOWN),
@@ -44,13 +45,13 @@ _EXTENSIONS: Final = {
     ".tsv": "text/tab-separated-values",
     ".parquet": "application/vnd.apache.parquet",
     ".pdf": "application/pdf",
-    ".docx": f"{_OFFICE}.wordprocessingml.document",
-    ".pptx": f"{_OFFICE}.presentationml.presentation",
-    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    ".docx": f"{OFFICE}.wordprocessingml.document",
+    ".pptx": f"{OFFICE}.presentationml.presentation",
+    ".xlsx": f"{OFFICE}.spreadsheetml.sheet",
     ".doc": "application/msword",
     ".xls": "application/vnd.ms-excel",
     ".ppt": "application/vnd.ms-powerpoint",
-    ".epub": "application/epub+zip",
+    ".epub": EPUB,
     ".eml": "message/rfc822",
     ".ttl": "text/turtle",
     ".nt": "application/n-triples",
@@ -62,6 +63,21 @@ _EXTENSIONS: Final = {
     ".xml": "application/xml",
 }
 
+_PARTS: Final = (
+    (b"mimetype" + EPUB.encode("ascii"), EPUB),
+    (b"word/document.xml", _EXTENSIONS[".docx"]),
+    (b"ppt/presentation.xml", _EXTENSIONS[".pptx"]),
+    (b"xl/workbook.xml", _EXTENSIONS[".xlsx"]),
+)
+_ZIPPED: Final = frozenset({EPUB, *(_EXTENSIONS[suffix] for suffix in (".docx", ".pptx", ".xlsx"))})
+_MISTAKEN_FOR_HTML: Final = frozenset(
+    {PLAIN, MARKDOWN, "text/csv", "text/tab-separated-values", "application/json", ""}
+)
+_HTML_START: Final = re.compile(
+    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.{0,400}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S
+)
+_HTML_WITHIN: Final = 1_024
+
 _MAX_TITLE_CHARS: Final = 200
 _TITLE_SEARCH_CHARS: Final = 64 * 1024
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
@@ -71,16 +87,26 @@ _NO_PARAGRAPH: Final = re.compile(r"\s*$|\s{0,3}(?:[-+*>|]|\d+[.)])(?:\s|$)| {4}
 
 
 def guess_media_type(name: str, head: bytes) -> str:
-    """Media type of a file from its name and its first bytes (a few hundred are enough).
+    """Media type of a file from its name and its first bytes, of which all are needed to look into a container.
 
-    A signature decides before the name, except for containers, where the name says what is inside. Text
-    without a known extension is ``text/plain``; what is neither is ``application/octet-stream``.
+    What the bytes show decides before the name: a signature, the parts of an office container, the start of a web
+    page under a name that promises text. Text without a known extension is ``text/plain``; what is neither is
+    ``application/octet-stream``.
     """
     signed = next((media_type for signature, media_type in _SIGNATURES if head.startswith(signature)), "")
     named = _EXTENSIONS.get(PurePath(name).suffix.lower(), "")
+    if signed == "application/zip":
+        return _inside_zip(head) or (named if named in _ZIPPED else signed)
     if signed and not (named and signed in _CONTAINERS):
         return signed
+    if named in _MISTAKEN_FOR_HTML and _HTML_START.match(head[:_HTML_WITHIN]):
+        return "text/html"
     return named or (PLAIN if _reads_as_text(head) else UNKNOWN)
+
+
+def _inside_zip(content: bytes) -> str:
+    # Names of parts stand in a container as they are; its directory is read by its loader, which has limits.
+    return next((media_type for part, media_type in _PARTS if part in content), "")
 
 
 def _reads_as_text(head: bytes) -> bool:

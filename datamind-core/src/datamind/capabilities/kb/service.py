@@ -233,7 +233,7 @@ class KBWrites:
     async def put(self, new: NewDocument, loaded: LoadedDocument, unit: WriteUnit) -> SurfaceWriteResult:
         """Add a document, or replace the version that its uri has now."""
         if not loaded.text.strip():
-            raise InputInvalid(f"{new.source.uri!r} holds no text")
+            raise InputInvalid(f"{new.source.uri!r} holds no text", code="input_invalid.no_text")
         store = await self._stores.store()
         current = await self._sources.current(DataSurface.KB, new.document_id)
         if await self._is_same(store, current, new, unit):

@@ -25,6 +25,7 @@ from datamind.core.types import DataSurface, ToolEffect
 _TEXT_BYTES = 16 * 1024 * 1024
 _PAGE_CHARS = 8_000
 _SNIFFED_BYTES = 4_096
+_ZIP = b"PK"
 SETTINGS_FILE = "datamind.toml"
 Metadata = dict[str, str | int | float | bool]
 
@@ -179,7 +180,7 @@ async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolC
         "file",
         _uri(located, ctx),
         content,
-        media_type=guess_media_type(name, content[:_SNIFFED_BYTES]),
+        media_type=guess_media_type(name, content if content[:2] == _ZIP else content[:_SNIFFED_BYTES]),
         profile=ctx.request.profile,
         origin="file",
     )

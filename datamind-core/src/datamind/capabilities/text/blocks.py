@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 BlockKind = Literal["heading", "prose", "code", "table", "front_matter"]
-MARKDOWN_TYPES: Final = frozenset({"text/markdown", "text/x-markdown"})
+MARKDOWN_TYPES: Final = frozenset(
+    {
+        *("text/markdown", "text/x-markdown"),
+        # What a loader turns into Markdown.
+        *("text/html", "text/csv", "text/tab-separated-values", "application/epub+zip"),
+        *(
+            f"application/vnd.openxmlformats-officedocument.{part}"
+            for part in ("wordprocessingml.document", "presentationml.presentation", "spreadsheetml.sheet")
+        ),
+    }
+)
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")

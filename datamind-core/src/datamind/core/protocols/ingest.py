@@ -22,7 +22,8 @@ class LoadedDocument(Record):
 
     Attributes:
         text: What is stored; every span of the document refers to it.
-        pages: Start of each page in ``text``, in order; empty where there are no pages.
+        pages: Start of each page in ``text``, in order; empty where there are no pages. Where there are, a form feed
+            ends each page: page numbers are told from the stored text.
         encoding: The encoding that was found, for text.
     """
 

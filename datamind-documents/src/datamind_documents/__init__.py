@@ -1,0 +1,1 @@
+"""File loaders of DataMind: documents as text, read in a child process."""
