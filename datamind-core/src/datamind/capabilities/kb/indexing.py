@@ -28,7 +28,7 @@ class ChunkSize:
 def make_rows(stored: StoredSource, text: str, cut: ChunkSize) -> tuple[DocumentRow, list[ChunkRow]]:
     """The document and its chunks. Pure and CPU-bound: run it in a worker thread."""
     media_type = stored.source.media_type
-    rows = []
+    rows: list[ChunkRow] = []
     for page, chunk in _paged_chunks(text, media_type, cut):
         body = text[chunk.start : chunk.end]
         header = text[slice(*chunk.table_header)] if chunk.table_header else ""
