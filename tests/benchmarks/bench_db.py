@@ -100,9 +100,7 @@ def raw_query(file: Path) -> float:
 
 
 async def ours(folder: Path, path: Path, lags: list[float]) -> tuple[float, float]:
-    settings = Settings(
-        data={"base_dir": folder}, hooks={"audit_key": folder / "keys", "audit_anchor": folder / "anchors"}
-    )
+    settings = Settings(data={"base_dir": folder}, hooks={"audit_key": folder / "keys"})
     probe = asyncio.create_task(watch(lags))
     async with await build_datamind(settings, enable=["db"]) as system:
         start = time.perf_counter()

@@ -27,7 +27,7 @@ def settings_in(folder: Path | str, **sections: Any) -> Settings:
     """Settings whose every file lies in ``folder``."""
     folder = Path(folder)
     sections = {"kb": {"backend": "memory"}, **sections}
-    sections["hooks"] = {"audit_key": folder / "keys", "audit_anchor": folder / "anchors"}
+    sections["hooks"] = {"audit_key": folder / "keys"}
     return Settings(data={"base_dir": folder}, **sections)
 
 

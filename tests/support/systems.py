@@ -16,7 +16,7 @@ from datamind.core.types import Role
 def settings_in(folder: Path, *, profile: str = "default", **sections: Any) -> Settings:
     """Settings whose every file lies in ``folder``, with the KB on core's reference store."""
     sections = {"kb": {"backend": "memory"}, **sections}
-    sections["hooks"] = {"audit_key": folder / "keys", "audit_anchor": folder / "anchors", **sections.get("hooks", {})}
+    sections["hooks"] = {"audit_key": folder / "keys", **sections.get("hooks", {})}
     return Settings(data={"base_dir": folder, "profile": profile}, **sections)
 
 

@@ -35,7 +35,6 @@ def temporary_flags(profile: str, folder: Path) -> dict[str, str]:
         "data.profile": profile,
         "data.base_dir": str(folder),
         "hooks.audit_key": str(folder / "keys"),
-        "hooks.audit_anchor": str(folder / "anchors"),
     }
 
 

@@ -52,7 +52,9 @@ def test_with_core_alone_every_default_is_off_and_says_what_to_install(tmp_path:
         ({"db": {"dialect": "postgres"}}, "pip install 'datamind-db-sqlalchemy[postgres]'"),
         ({"db": {"row_limit": 5}}, "pip install datamind-db-duckdb"),
         ({"graph": {"backend": "sparql", "dsn": "http://x"}}, "pip install datamind-graph-rdflib"),
-        ({"graph": {"embed_entities": True}}, "pip install datamind-graph-rdflib"),
+        ({"graph": {"options": {"a": 1}}}, "pip install datamind-graph-rdflib"),
+        ({"kb": {"options": {"a": 1}}}, "pip install datamind-kb-lancedb"),
+        ({"embedding": {"batch_size": 5}}, "pip install datamind-embed-local"),
         ({"llm": {"protocol": "anthropic"}}, "pip install datamind-model-anthropic"),
         ({"llm": {"protocol": "offline"}}, "pip install datamind-model-offline"),
         ({"llm": {"api_key": "k" * 20}}, "pip install datamind-model-anthropic"),
@@ -76,12 +78,13 @@ def test_what_settings_name_and_is_missing_is_an_error_with_what_to_do(
 @pytest.mark.parametrize(
     ("sections", "key"),
     [
-        ({"llm": {"protocol": "offline", "tool_mode": "json_schema"}}, "llm.tool_mode"),
-        ({"llm": {"protocol": "offline", "fallback_model": "m"}}, "llm.fallback_model"),
-        ({"memory": {"long_term_enabled": False}}, "memory.long_term_enabled"),
+        ({"llm": {"protocol": "offline", "api_base": "http://u:pw@h/v1"}}, "llm.api_base"),
+        ({"llm": {"api_base": "http://h/v1"}}, "llm.api_base"),
+        ({"embedding": {"provider": "hashing", "model": "m"}}, "embedding.model"),
+        ({"embedding": {"provider": "hashing", "api_base": "http://u:pw@h/v1"}}, "embedding.api_base"),
+        ({"embedding": {"provider": "hashing", "api_key": "pw"}}, "embedding.api_key"),
         ({"memory": {"backend": "memory", "dsn": "postgresql://u:pw@h/d"}}, "memory.dsn"),
         ({"graph": {"backend": "memory", "dsn": "http://u:pw@h/d"}}, "graph.dsn"),
-        ({"graph": {"backend": "memory", "embed_entities": True}}, "graph.embed_entities"),
     ],
 )
 def test_a69_a_setting_that_nothing_acts_on_is_rejected(tmp_path: Path, sections: dict[str, Any], key: str) -> None:

@@ -30,7 +30,7 @@ def refusal() -> str:
         ("DATAMIND__LLM__MAX_TURNS", "did you mean DATAMIND__AGENT__MAX_TURNS?"),
         ("DATAMIND__LLM", "llm has: api_base"),
         ("DATAMIND__LLM__MODEL__NAME", "did you mean DATAMIND__LLM__MODEL?"),
-        ("DATAMIND__SERVER__OPTIONS__X", "server has: host, port, keys"),
+        ("DATAMIND__LOGGING__OPTIONS__X", "logging has: level, format, file"),
         ("DATAMIND__", "sections are: llm"),
         ("DATAMIND_LLM_MODEL", "is not read; did you mean DATAMIND__LLM__MODEL?"),
         ("DATAMIND_LLM__MODEL", "is not read; did you mean DATAMIND__LLM__MODEL?"),

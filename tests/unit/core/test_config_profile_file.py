@@ -78,7 +78,7 @@ def test_a_new_file_explains_itself(profile):
 
 def test_none_removes_a_key(profile):
     write_profile_file(profile, {"llm.model": "x", "llm.max_tokens": 3, "db.row_limit": 4})
-    write_profile_file(profile, {"llm.model": None, "db.row_limit": None, "server.port": None})
+    write_profile_file(profile, {"llm.model": None, "db.row_limit": None, "agent.max_turns": None})
     assert tomllib.loads(profile.settings_file.read_text()) == {"llm": {"max_tokens": 3}}
 
 

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
 import traceback
@@ -15,8 +16,8 @@ from datamind.config.profile import Profile
 from datamind.core.errors import ConfigError
 
 DEFAULTS = """
-llm api_base=None api_key=None protocol=None model=claude-sonnet-4-6 fallback_model=None fallback_protocol=None
-llm max_tokens=4096 temperature=None timeout_s=60 tool_mode=native
+llm api_base=None api_key=None protocol=None model=claude-sonnet-4-6
+llm max_tokens=4096 temperature=None timeout_s=60
 embedding provider=local api_base=None api_key=None model=None batch_size=32
 retrieval strategy=hybrid top_k=5 chunk_size=512 chunk_overlap=64 rerank=False rerank_model=None
 kb backend=lancedb lexical=store
@@ -27,9 +28,8 @@ skills backend=profile code_skills=False
 data profile=default
 agent backend=native max_turns=12 max_tool_calls=24 max_input_tokens=120000 max_output_tokens=None max_cost_usd=None
 agent wall_clock_timeout_s=300 finalization_reserve_s=20
-ingest max_bytes=2147483648 kb_max_bytes=104857600 retention_days=30
-server host=127.0.0.1 port=8765 keys=()
-hooks enabled=True destructive_sql=True path_allowlist=True audit_log=True path_allowlist_extra=() required=()
+ingest max_bytes=2147483648 kb_max_bytes=104857600
+hooks enabled=True path_allowlist=True audit_log=True path_allowlist_extra=() required=()
 plugins allow=None block=() strict=False
 logging level=warning format=text file=None
 """
@@ -40,7 +40,6 @@ WITH_OPTIONS = ["llm", "embedding", "retrieval", "kb", "graph", "db", "memory", 
 def clean(tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.upper().startswith("DATAMIND")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work = tmp_path / "work"
     work.mkdir()
@@ -74,7 +73,7 @@ def test_defaults_are_those_of_the_documentation():
 
 
 def test_there_is_no_key_beyond_the_documented_ones():
-    documented = {"data.base_dir", "hooks.audit_anchor", "hooks.audit_key"}
+    documented = {"data.base_dir", "hooks.audit_key"}
     for line in DEFAULTS.strip().splitlines():
         section, *pairs = line.split()
         documented |= {f"{section}.{pair.partition('=')[0]}" for pair in pairs}
@@ -83,17 +82,14 @@ def test_there_is_no_key_beyond_the_documented_ones():
 
 def test_audit_folders_lie_in_the_users_own_folders(tmp_path):
     hooks = Settings().hooks
-    assert hooks.audit_anchor == tmp_path / "state" / "datamind" / "anchors"
     assert hooks.audit_key == tmp_path / "config" / "datamind" / "keys"
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names the folders of Linux")
 def test_audit_folders_without_xdg_variables_and_with_a_relative_one(tmp_path, monkeypatch):
-    monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     hooks = Settings().hooks
-    assert hooks.audit_anchor == tmp_path / ".local/state/datamind/anchors"
     assert hooks.audit_key == tmp_path / ".config/datamind/keys"
 
 
@@ -177,11 +173,11 @@ def test_a_profile_file_may_begin_with_a_byte_order_mark(clean):
 
 
 def test_an_empty_value_means_none(clean, monkeypatch):
-    write_toml(clean, '[hooks]\naudit_anchor = ""\nrequired = ""\n[llm]\nfallback_model = "other"\n')
-    settings = Settings.load({"llm.fallback_model": ""})
-    assert settings.hooks.audit_anchor is None
+    write_toml(clean, '[hooks]\naudit_key = ""\nrequired = ""\n[embedding]\nmodel = "other"\n')
+    settings = Settings.load({"embedding.model": ""})
+    assert settings.hooks.audit_key is None
     assert settings.hooks.required == ()
-    assert settings.llm.fallback_model is None
+    assert settings.embedding.model is None
     assert refusal(llm={"model": ""}) == ("llm.model (in the call) needs a value; leave it out to get the default.")
 
 
@@ -199,7 +195,6 @@ def test_an_empty_value_means_none(clean, monkeypatch):
         ("llm.max_tokens", 0, "must be at least 1"),
         ("llm.temperature", 3, "must be at most 2"),
         ("llm.timeout_s", 0, "must be more than 0"),
-        ("llm.tool_mode", "xml", "must be one of 'native' or 'json_schema'"),
         ("llm.api_base", "ftp://host", "must be a URL such as https://host/v1"),
         ("llm.api_base", "http://[", "must be a URL such as https://host/v1"),
         ("embedding.batch_size", 0, "must be at least 1"),
@@ -214,8 +209,6 @@ def test_an_empty_value_means_none(clean, monkeypatch):
         ("ingest.max_bytes", "1,000,000", "must be a number of bytes or a size such as 2GiB"),
         ("ingest.max_bytes", "2GiB or so", "must be a number of bytes or a size such as 2GiB"),
         ("ingest.max_bytes", True, "must be a number of bytes or a size such as 2GiB"),
-        ("ingest.retention_days", -1, "must be at least 0"),
-        ("server.port", 65536, "must be at most 65535"),
         ("logging.level", "loud", "must be one of 'debug', 'info', 'warning' or 'error'"),
         ("hooks.required", 5, "must be a list"),
         ("hooks.required", '["a"', "must be items between commas, or a JSON array"),
@@ -238,7 +231,7 @@ def test_a61_a_value_out_of_bounds_is_refused_in_one_line(key, value, reason):
         ({"retrieval": {"chunk_size": 64}}, "retrieval.chunk_overlap = 64 must be less than retrieval.chunk_size = 64"),
         ({"agent": {"wall_clock_timeout_s": 20}}, "agent.finalization_reserve_s = 20 must be less than"),
         ({"retrieval": {"rerank": True}}, "needs a reranker; set retrieval.rerank_model"),
-        ({"llm": {"fallback_protocol": "anthropic"}}, "set llm.fallback_model too"),
+        ({"retrieval": {"rerank_model": "acme"}}, "does nothing alone; set retrieval.rerank = true too"),
     ],
 )
 def test_values_that_do_not_fit_together_are_refused(call, expected):
@@ -250,7 +243,21 @@ def test_a69_settings_that_cannot_act_are_refused_with_the_reason():
         db={"read_only": False}
     )
     assert "skills.code_skills = True (in the call) is rejected" in refusal(skills={"code_skills": True})
+    assert "graph.embed_entities = True (in the call) is rejected" in refusal(graph={"embed_entities": True})
+    assert "memory.long_term_enabled = False (in the call) is rejected" in refusal(memory={"long_term_enabled": False})
     assert Settings(db={"read_only": True}, skills={"code_skills": False}).db.read_only
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("llm.fallback_model", "llm.fallback_protocol", "llm.tool_mode", "ingest.retention_days"),
+        *("hooks.audit_anchor", "hooks.destructive_sql", "server.port", "server.keys"),
+    ],
+)
+def test_a69_a_setting_of_what_does_not_exist_yet_is_unknown(key):
+    section, _, name = key.partition(".")
+    assert re.search(rf"{section}(\.{name})? \(in the call\) is not a setting", refusal(**{section: {name: "1"}}))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +267,7 @@ def test_a69_settings_that_cannot_act_are_refused_with_the_reason():
         ({"llm": {"max_turns": 3}}, "did you mean agent.max_turns?"),
         ({"llm": {"base_url": "x"}}, "llm has: api_base, api_key, protocol,"),
         ({"llm": {"options.": "x"}}, "llm.options. (in the call) is not a setting"),
-        ({"server": {"options": {}}}, "server.options (in the call) is not a setting"),
+        ({"ingest": {"options": {}}}, "ingest.options (in the call) is not a setting"),
         ({"model": "x"}, "did you mean llm.model?"),
         ({"retreival": {}}, "did you mean the section retrieval?"),
         ({"zzz": {}}, "sections are: llm, embedding, retrieval,"),
@@ -297,11 +304,11 @@ def test_sizes_are_bytes_or_text(size):
 
 def test_text_becomes_lists(tmp_path, monkeypatch):
     monkeypatch.setenv("DATAMIND__HOOKS__REQUIRED", "a, b,")
-    monkeypatch.setenv("DATAMIND__SERVER__KEYS", '["k,1", "k2"]')
+    monkeypatch.setenv("DATAMIND__PLUGINS__BLOCK", '["k,1", "k2"]')
     monkeypatch.setenv("DATAMIND__HOOKS__PATH_ALLOWLIST_EXTRA", f"{tmp_path},sub")
     settings = Settings()
     assert settings.hooks.required == ("a", "b")
-    assert [key.get_secret_value() for key in settings.server.keys] == ["k,1", "k2"]
+    assert settings.plugins.block == ("k,1", "k2")
     assert settings.hooks.path_allowlist_extra == (tmp_path, Path.cwd() / "sub")
 
 
@@ -334,10 +341,10 @@ def test_origins_say_where_each_value_was_set(clean, monkeypatch):
     path = write_toml(clean, '[db]\nrow_limit = 7\n[kb.options]\npath = "p"\n')
     (clean / ".env").write_text("DATAMIND__RETRIEVAL__TOP_K=9\n")
     monkeypatch.setenv("DATAMIND__RETRIEVAL__STRATEGY", "lexical")
-    settings = Settings.load({"server.port": "1"}, llm={"model": "x"})
+    settings = Settings.load({"agent.max_turns": "1"}, llm={"model": "x"})
     rows = {row.key: (row.value, str(row.origin), row.where) for row in settings.origins()}
     assert rows["llm.model"] == ("x", "call", "")
-    assert rows["server.port"] == (1, "flag", "")
+    assert rows["agent.max_turns"] == (1, "flag", "")
     assert rows["retrieval.strategy"] == ("lexical", "env", "DATAMIND__RETRIEVAL__STRATEGY")
     assert rows["retrieval.top_k"] == (9, ".env", f"DATAMIND__RETRIEVAL__TOP_K in {clean / '.env'}")
     assert rows["db.row_limit"] == (7, "profile file", str(path))
@@ -351,7 +358,6 @@ SECRET_CALL = {
     "graph": {"dsn": "http://u:canary-5@host/q"},
     "db": {"dsn": "postgresql://u:canary-6@host/d", "read_dsn": "postgresql://r:canary-7@host/d"},
     "memory": {"dsn": "postgresql://u:canary%2D8@host/m", "options": {"proxy": "http://u:canary-9@p/"}},
-    "server": {"keys": ["canary-10", "canary-11"]},
 }
 
 
@@ -361,13 +367,12 @@ def test_b27_no_secret_is_shown():
     assert "canary" not in shown
     values = {row.key: row.value for row in settings.origins()}
     assert values["llm.api_key"] == "**********"
-    assert values["server.keys"] == ["**********", "**********"]
     assert values["memory.options.proxy"] == "http://**********@p/"
 
 
 def test_b27_the_redactor_learns_every_secret():
     secrets = Settings(**SECRET_CALL).secrets()
-    assert {f"canary-{number}" for number in range(1, 12)} <= secrets
+    assert {f"canary-{number}" for number in range(1, 10)} <= secrets
     assert "canary%2D8" in secrets
     assert "postgresql://u:canary-6@host/d" in secrets
     assert Settings().secrets() == frozenset()
@@ -377,9 +382,6 @@ def test_b27_the_redactor_learns_every_secret():
     "call",
     [
         {"llm": {"api_key": ["canary"]}},
-        {"server": {"keys": [["canary"]]}},
-        {"server": {"keys": {"canary": 1}}},
-        {"server": {"keys": "[canary"}},
         {"db": {"dsn": {"canary": 1}}},
         {"kb": {"options": "canary"}},
         {"llm": {"api_base": "http://canary:x@host"}},

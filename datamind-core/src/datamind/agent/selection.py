@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from datamind.agent.idle_settings import refuse_idle_settings
 from datamind.capabilities.hub import named_provider
 from datamind.config.sources import Origin
-from datamind.core.errors import ConfigError, PluginError
+from datamind.core.errors import PluginError
 from datamind.core.types import DataSurface
 from datamind.plugins import ProviderKind, ProviderRegistry, ProviderSpec
 
@@ -22,11 +23,7 @@ _KIND_OF: Final = {
     DataSurface.MEMORY: ProviderKind.MEMORY_STORE,
     DataSurface.SKILLS: ProviderKind.SKILLS_SOURCE,
 }
-_ALL_FOR_THE_PROVIDER: Final = frozenset({DataSurface.DB, DataSurface.GRAPH})
-
-_FOLDER_GRAPHS: Final = frozenset({"memory", "rdflib"})
-_FILE_MEMORY: Final = frozenset({"memory", "sqlite"})
-_FILE_TABLES: Final = frozenset({"memory", "duckdb"})
+_ACTS_WITHOUT_A_PROVIDER: Final = frozenset({"memory.short_term_turns"})
 
 
 @dataclass
@@ -60,21 +57,23 @@ def select_providers(
         if enable is not None and surface not in enable:
             selection.off[surface] = "it was not enabled"
             continue
-        _select(registry, settings, kind, _is_named(kind, surface, named), selection, surface)
+        _select(registry, settings, kind, _is_named(kind, named), selection, surface)
     _select_model(registry, settings, named, selection)
     _select(registry, settings, ProviderKind.KB_RETRIEVER, True, selection, None)
     _select(registry, settings, ProviderKind.AGENT_LOOP, True, selection, None)
-    _select(registry, settings, ProviderKind.EMBEDDING, "embedding.provider" in named, selection, None)
-    _refuse_idle_settings(settings, registry, selection)
+    _select(registry, settings, ProviderKind.EMBEDDING, _is_named(ProviderKind.EMBEDDING, named), selection, None)
+    if settings.retrieval.rerank:
+        registry.select(ProviderKind.KB_RERANKER, named_provider(settings, ProviderKind.KB_RERANKER))
+    if settings.kb.lexical != "store":
+        registry.select(ProviderKind.KB_LEXICAL_INDEX, named_provider(settings, ProviderKind.KB_LEXICAL_INDEX))
+    refuse_idle_settings(settings, selection.model_protocol)
     return selection
 
 
-def _is_named(kind: ProviderKind, surface: DataSurface, named: Collection[str]) -> bool:
-    # Any key of a section that only its provider reads: taken and ignored it must not be.
+def _is_named(kind: ProviderKind, named: Collection[str]) -> bool:
+    # Any key of a section that only its provider acts on: taken and ignored it must not be.
     section = kind.setting.partition(".")[0]
-    return kind.setting in named or (
-        surface in _ALL_FOR_THE_PROVIDER and any(key.startswith(f"{section}.") for key in named)
-    )
+    return any(key.startswith(f"{section}.") and key not in _ACTS_WITHOUT_A_PROVIDER for key in named)
 
 
 def _select(
@@ -103,34 +102,3 @@ def _select_model(registry: ProviderRegistry, settings: Settings, named: Collect
         if {"llm.protocol", "llm.api_key"} & set(named):
             raise
         selection.model_error = error
-
-
-def _refuse_idle_settings(settings: Settings, registry: ProviderRegistry, selection: Selection) -> None:
-    """An advertised setting acts or is rejected; nothing is taken and ignored."""
-    if settings.retrieval.rerank:
-        registry.select(ProviderKind.KB_RERANKER, named_provider(settings, ProviderKind.KB_RERANKER))
-    if settings.kb.lexical != "store":
-        registry.select(ProviderKind.KB_LEXICAL_INDEX, named_provider(settings, ProviderKind.KB_LEXICAL_INDEX))
-    idle: Mapping[str, bool] = {
-        "graph.embed_entities = true does nothing: entities are found by their names alone": (
-            settings.graph.embed_entities
-        ),
-        f"graph.dsn does nothing: the graph store {settings.graph.backend!r} keeps a folder of the profile": (
-            settings.graph.dsn is not None and settings.graph.backend in _FOLDER_GRAPHS
-        ),
-        "memory.long_term_enabled = false is not supported": not settings.memory.long_term_enabled,
-        f"memory.dsn does nothing: the memory store {settings.memory.backend!r} keeps a file of the profile": (
-            settings.memory.dsn is not None and settings.memory.backend in _FILE_MEMORY
-        ),
-        f"db.dsn and db.read_dsn do nothing: the dialect {settings.db.dialect!r} keeps a file of the profile": (
-            (settings.db.dsn or settings.db.read_dsn) is not None and settings.db.dialect in _FILE_TABLES
-        ),
-        "llm.tool_mode = 'json_schema' does nothing: the offline model client needs no tool calls on a wire": (
-            settings.llm.tool_mode == "json_schema" and selection.model_protocol == "offline"
-        ),
-        "llm.fallback_model does nothing: the offline model client never needs one": bool(settings.llm.fallback_model)
-        and selection.model_protocol == "offline",
-    }
-    for message, is_idle in idle.items():
-        if is_idle:
-            raise ConfigError(message, hint="Remove it.")

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         PluginsSettings,
         RetrievalSettings,
         Section,
-        ServerSettings,
         SkillsSettings,
     )
     from datamind.config.settings import SettingOrigin, Settings
@@ -55,7 +54,6 @@ __all__ = [
     "Profile",
     "RetrievalSettings",
     "Section",
-    "ServerSettings",
     "SettingDescription",
     "SettingOrigin",
     "Settings",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from datamind.config.paths import absolute
 from datamind.config.profile import PROFILE_NAME_RULE, usable_base_dir
@@ -92,7 +92,6 @@ def _positive_size(size: ByteSize) -> ByteSize:
 
 Count = Annotated[int, BeforeValidator(_reject_bool), Field(ge=1)]
 CountOrZero = Annotated[int, BeforeValidator(_reject_bool), Field(ge=0)]
-Port = Annotated[int, BeforeValidator(_reject_bool), Field(ge=0, le=65535)]
 Seconds = Annotated[float, BeforeValidator(_reject_bool), Field(gt=0)]
 SecondsOrZero = Annotated[float, BeforeValidator(_reject_bool), Field(ge=0)]
 Dollars = Annotated[float, BeforeValidator(_reject_bool), Field(gt=0)]
@@ -105,5 +104,4 @@ ProfileName = Annotated[str, AfterValidator(_profile_name)]
 LowerCase = BeforeValidator(_lower)
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_or_empty)]
 Paths = Annotated[tuple[UserPath, ...], BeforeValidator(_split_or_empty)]
-Secrets = Annotated[tuple[SecretStr, ...], BeforeValidator(_split_or_empty)]
 Options = Annotated[dict[str, Any], BeforeValidator(parse_options)]

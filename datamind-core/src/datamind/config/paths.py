@@ -19,11 +19,6 @@ def absolute(path: str | Path) -> Path:
         raise ValueError(f"cannot be resolved ({error}); give an absolute path") from None
 
 
-def user_state_dir() -> Path | None:
-    """Where a user's programs keep state; None where the user has no home folder."""
-    return _from_variable("XDG_STATE_HOME") or _platform_dir(Path(".local", "state"))
-
-
 def user_config_dir() -> Path | None:
     """Where a user's programs keep configuration; None where the user has no home folder."""
     return _from_variable("XDG_CONFIG_HOME") or _platform_dir(Path(".config"))

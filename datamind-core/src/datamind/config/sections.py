@@ -27,18 +27,16 @@ from datamind.config.fields import (
     Names,
     Options,
     Paths,
-    Port,
     ProfileName,
     Seconds,
     SecondsOrZero,
-    Secrets,
     Size,
     Temperature,
     UserPath,
     split_list,
 )
 from datamind.config.mistakes import SectionInvalid, mistakes_of
-from datamind.config.paths import user_config_dir, user_state_dir
+from datamind.config.paths import user_config_dir
 from datamind.config.profile import Profile
 
 
@@ -78,21 +76,10 @@ class LlmSettings(Section):
     api_key: SecretStr | None = Field(None, description="Key of the model service.")
     protocol: str | None = Field(None, description="Model client; none = anthropic with a key, offline without one.")
     model: str = Field("claude-sonnet-4-6", description="Model name as the service knows it.")
-    fallback_model: str | None = Field(None, description="Model asked when the first one is overloaded.")
-    fallback_protocol: str | None = Field(None, description="Model client of the fallback model; none = the same.")
     max_tokens: Count = Field(4096, description="Most tokens in one reply.")
     temperature: Temperature | None = Field(None, description="Sampling temperature; none = the model's own.")
     timeout_s: Seconds = Field(60, description="Total time for one model call, retries included.")
-    tool_mode: Literal["native", "json_schema"] = Field(
-        "native", description="How tools are called; json_schema drives models without native tool calls."
-    )
     options: Options = Field(default_factory=dict, description="Options of the model client.", repr=False)
-
-    @model_validator(mode="after")
-    def _fallback_is_complete(self) -> Self:
-        if self.fallback_protocol and not self.fallback_model:
-            raise ValueError("llm.fallback_protocol does nothing alone; set llm.fallback_model too")
-        return self
 
 
 class EmbeddingSettings(Section):
@@ -126,6 +113,8 @@ class RetrievalSettings(Section):
             )
         if self.rerank and not self.rerank_model:
             raise ValueError("retrieval.rerank = true needs a reranker; set retrieval.rerank_model")
+        if self.rerank_model and not self.rerank:
+            raise ValueError("retrieval.rerank_model does nothing alone; set retrieval.rerank = true too, or remove it")
         return self
 
 
@@ -142,8 +131,15 @@ class GraphSettings(Section):
 
     backend: str = Field("rdflib", description="Graph store.")
     dsn: SecretStr | None = Field(None, description="Address of a remote graph store.")
-    embed_entities: bool = Field(False, description="Whether entity search also uses vectors.")
+    embed_entities: bool = Field(False, description="Entity search by vectors too; true is rejected in 1.0.")
     options: Options = Field(default_factory=dict, description="Options of the graph store.", repr=False)
+
+    @field_validator("embed_entities")
+    @classmethod
+    def _by_names_alone(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("is rejected: entities are found by their names alone; remove it")
+        return value
 
 
 class DbSettings(Section):
@@ -173,8 +169,19 @@ class MemorySettings(Section):
     backend: str = Field("sqlite", description="Memory store.")
     dsn: SecretStr | None = Field(None, description="Data source name of a server; none = a file of the profile.")
     short_term_turns: CountOrZero = Field(20, description="Turns of a conversation kept word for word.")
-    long_term_enabled: bool = Field(True, description="Whether facts are kept beyond a conversation.")
+    long_term_enabled: bool = Field(
+        True, description="Facts are kept beyond a conversation; false is rejected, switch the surface off instead."
+    )
     options: Options = Field(default_factory=dict, description="Options of the memory store.", repr=False)
+
+    @field_validator("long_term_enabled")
+    @classmethod
+    def _always_long_term(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(
+                "is rejected: a fact is kept only when it is told to be; build without the memory surface, or remove it"
+            )
+        return value
 
 
 class DataSettings(Section):
@@ -226,16 +233,10 @@ class HooksSettings(Section):
     """The hooks around each tool call. Access checks and the ledger are no hooks: nothing here removes them."""
 
     enabled: bool = Field(True, description="Whether the hooks below run; access checks and the ledger always do.")
-    destructive_sql: bool = Field(True, description="Whether SQL passes the guard hook.")
     path_allowlist: bool = Field(True, description="Whether paths are held to the allowed folders.")
     audit_log: bool = Field(True, description="Whether every decision is audited.")
     path_allowlist_extra: Paths = Field((), description="Folders allowed beside the profile's data folder.")
     required: Names = Field((), description="Hooks without which nothing is built.")
-    audit_anchor: UserPath | None = Field(
-        default_factory=lambda: _below(user_state_dir(), "anchors"),
-        description="Folder outside the profile that keeps checkpoints of the audit chain; none = no anchor.",
-        json_schema_extra={"shown_default": "<user state dir>/datamind/anchors"},
-    )
     audit_key: UserPath | None = Field(
         default_factory=lambda: _below(user_config_dir(), "keys"),
         description="Folder of the keys that sign the audit chain.",
@@ -263,11 +264,10 @@ class SkillsSettings(Section):
 
 
 class IngestSettings(Section):
-    """Bounds of what is taken in, and how long replaced content is kept."""
+    """Bounds of what is taken in."""
 
     max_bytes: Size = Field(ByteSize(2 * 1024**3), description="Largest file taken in.")
     kb_max_bytes: Size = Field(ByteSize(100 * 1024**2), description="Largest file the knowledge base takes.")
-    retention_days: CountOrZero = Field(30, description="Days a replaced or deleted version can be brought back.")
 
 
 class PluginsSettings(Section):
@@ -290,14 +290,6 @@ class LoggingSettings(Section):
     file: UserPath | None = Field(None, description="File the log is written to; none = standard error.")
 
 
-class ServerSettings(Section):
-    """The HTTP service."""
-
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: Port = Field(8765, description="Port to listen on; 0 = any free one.")
-    keys: Secrets = Field((), description="Keys that clients may present.")
-
-
 class Sections(BaseModel):
     """All sections, without the loading; the one list of them."""
 
@@ -317,4 +309,3 @@ class Sections(BaseModel):
     ingest: IngestSettings
     plugins: PluginsSettings
     logging: LoggingSettings
-    server: ServerSettings
