@@ -10,8 +10,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from datamind.capabilities.embedding.texts import clean_text
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
-from datamind.core.errors import InputInvalid
 from datamind.core.protocols.models import EmbeddingDescription
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class HashingEmbedding:
         Raises:
             InputInvalid: A text is empty, or holds nothing but blanks, NUL and lone surrogates.
         """
-        return b"".join(_vector(tokenize_for_index(text), text) for text in map(_clean, texts))
+        return b"".join(_vector(tokenize_for_index(text), text) for text in map(clean_text, texts))
 
     async def embed_query(self, text: str) -> bytes:
         """float32, shape (1, 256), L2-normalised.
@@ -47,18 +47,11 @@ class HashingEmbedding:
         Raises:
             InputInvalid: As for ``embed_documents``.
         """
-        cleaned = _clean(text)
+        cleaned = clean_text(text)
         return _vector(tokenize(cleaned), cleaned)
 
     async def aclose(self) -> None:
         """Nothing to release."""
-
-
-def _clean(text: str) -> str:
-    cleaned = text.replace("\0", " ").encode("utf-8", "ignore").decode("utf-8").strip()
-    if not cleaned:
-        raise InputInvalid(f"an empty text has no embedding: {text[:40]!r}")
-    return cleaned
 
 
 def _vector(tokens: Sequence[str], text: str) -> bytes:
