@@ -101,9 +101,12 @@ def imported_packages(member) -> set[str]:
 
 
 def owners_of(workspace, module: str) -> set[str]:
-    """Distributions that provide a module; an editable member lists no files, so members are told apart here."""
+    """Distributions that provide a module; an editable member lists no files, so members are told apart here.
+
+    What is not installed, such as an extra, is looked for under its own name.
+    """
     members = {member.package.name: {member.name} for member in workspace.members}
-    return members.get(module) or {canonicalize_name(name) for name in packages_distributions().get(module, [])}
+    return members.get(module) or {canonicalize_name(name) for name in packages_distributions().get(module, [module])}
 
 
 def test_every_import_is_declared(workspace, member):

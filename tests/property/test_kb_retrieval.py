@@ -8,6 +8,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.hashing import HashingEmbedding
 from datamind.capabilities.kb.providers.memory import MemoryVectorStore
 from datamind.capabilities.kb.retrieval import HybridRetriever, LexicalRetriever, QueryVectors
@@ -46,7 +47,7 @@ async def recalls(
     vectors = await embedding.embed_documents([row.text for row in rows])
     await store.put_vectors(embedding.description.model_id, [row.chunk_id for row in rows], vectors)
     lexical = LexicalRetriever()
-    hybrid = HybridRetriever(lexical, QueryVectors(embedding))
+    hybrid = HybridRetriever(lexical, QueryVectors(EmbeddingAccess.of(embedding)))
     scores = []
     for retriever in (lexical, hybrid):
         found = [await retriever.retrieve(make_query(question), store.read_view()) for question, _ in questions]

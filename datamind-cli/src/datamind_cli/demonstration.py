@@ -71,6 +71,7 @@ async def tell(system: DataMind) -> Story:
         story.stored.append((path.name, await system.ingest(path)))
     await _store_skill(system, story)
     story.stored.append((CHANGE, await system.ingest(CHANGE)))
+    await system.drain()
     story.problems += _problems_of_writes(story)
     for question in QUESTIONS:
         result = await system.query(question.question)

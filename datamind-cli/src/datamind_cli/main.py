@@ -23,6 +23,7 @@ BUILT_IN: Final = {
     "init": "Write the settings of a profile.",
     "store": "Store text; the answer is receipts.",
     "ingest": "Store files and folders.",
+    "embed": "Make the vectors that are missing.",
     "ask": "Ask a question; the answer is cited evidence.",
     "chat": "Ask and store in one conversation.",
     "receipts": "List what was written, or show one receipt.",

@@ -18,6 +18,7 @@ from datamind.core.errors import InputInvalid
 from datamind.core.evidence import InferenceResult
 from datamind.core.protocols.agent import Approver
 from datamind.core.receipts import IngestReceipt, StoreResult
+from datamind.core.results import DrainReport
 
 T = TypeVar("T")
 
@@ -76,6 +77,14 @@ class SyncDataMind:
     def ask(self, question: str, **options: Any) -> InferenceResult:
         """``query`` by its short name."""
         return self.query(question, **options)
+
+    def drain(self, timeout_s: float | None = None, **options: Any) -> DrainReport:
+        """See ``DataMind.drain``."""
+        return self._call(self._system.drain(timeout_s, **options))
+
+    def warm(self) -> None:
+        """See ``DataMind.warm``."""
+        self._call(self._system.warm())
 
     def trace(self, asked: str) -> Trace:
         """See ``DataMind.trace``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.hashing import HashingEmbedding
 from datamind.capabilities.kb.retrieval import HybridRetriever, LexicalRetriever, QueryVectors
 from datamind.core.errors import SurfaceUnavailable
@@ -115,7 +116,7 @@ async def test_the_kit_of_retrievers(tmp_path, retriever, guarantee):
     class Suite(RetrieverConformance):
         async def open_retriever(self, folder, embedding=None):
             if issubclass(retriever, HybridRetriever):
-                return retriever(LexicalRetriever(), QueryVectors(embedding))
+                return retriever(LexicalRetriever(), QueryVectors(EmbeddingAccess.of(embedding)))
             return retriever()
 
     assert guarantee in numbers_of(await failures_of(Suite, tmp_path))

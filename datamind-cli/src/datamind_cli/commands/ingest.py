@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from datamind.core.errors import NotFound
+from datamind_cli.embedding import drained, show_drain
 from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import outcome_of, show_store_result
 from datamind_cli.render import Output, count_of
@@ -14,22 +16,30 @@ from datamind_cli.session import opened_system, run
 from datamind_cli.state import State, common_options, state_of
 from datamind_cli.streams import progress_line
 
+if TYPE_CHECKING:
+    from datamind.core.receipts import StoreResult
+    from datamind.core.results import DrainReport
+
 
 @click.command("ingest")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--session", default="", help="Conversation it belongs to.")
 @click.option("--key", default="", help="Idempotency key of the whole call.")
+@click.option("--no-wait", is_flag=True, help="Leave the vectors to a later `datamind embed` or `ingest`.")
 @common_options
 @click.pass_context
-def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str) -> int:
+def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str, no_wait: bool) -> int:
     """Store the files and folders at PATH.
 
     They go in directly, without a model. Naming them here grants them; links and hidden files in a folder are passed
     over. Ctrl-C stops between two files: what has a receipt stays, and the same command goes on where it stopped.
+
+    What has a receipt is found by words at once. Vectors follow, and the command waits for them unless told not to;
+    Ctrl-C leaves the rest for later.
     """
     state = state_of(ctx)
     named = [_absolute(path) for path in paths]
-    return run(lambda: _ingest(state, named, session, key))
+    return run(lambda: _ingest(state, named, session, key, waits=not no_wait))
 
 
 def _absolute(path: str) -> Path:
@@ -43,9 +53,11 @@ def _absolute(path: str) -> Path:
     return absolute
 
 
-async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -> ExitCode:
+async def _ingest(state: State, paths: Sequence[Path], session: str, key: str, *, waits: bool) -> ExitCode:
     out = Output(state)
     before = 0
+    result: StoreResult | None = None
+    report: DrainReport | None = None
     try:
         async with opened_system(state) as system:
             before = await system.receipts.count()
@@ -56,10 +68,16 @@ async def _ingest(state: State, paths: Sequence[Path], session: str, key: str) -
                     idempotency_key=key,
                     progress=lambda done, label: line.show(f"{count_of(done, 'file')}  {label}"),
                 )
+            if waits:
+                report = await drained(system, state)
     except asyncio.CancelledError:
-        await _say_what_stays(state, out, before)
-        return ExitCode.INTERRUPTED
+        if result is None:
+            await _say_what_stays(state, out, before)
+            return ExitCode.INTERRUPTED
+        out.note("Stopped before every vector was made; all is stored, and `datamind embed` goes on.")
     show_store_result(out, result)
+    if report is not None and not out.is_json:
+        show_drain(out, report)
     return outcome_of(result)
 
 

@@ -98,6 +98,9 @@ async def evaluate(system: DataMind, qa: QaFile, progress: Callable[[str], None]
     entries = [path.resolve() for path in qa.ingest]
     corpus = plan_corpus(entries, frozenset(system.registry(Role.STORE)))
     problems = await store_corpus(system, corpus)
+    drain = await system.drain(progress=lambda done, what: progress(f"{done} {what} embedded"))
+    if drain.remaining:
+        problems.append(f"{drain.remaining} texts have no vector: {drain.notice.message if drain.notice else ''}")
     report = Report(system.model_name, system.extractive, problems)
     for number, question in enumerate(qa.questions, 1):
         progress(f"{number} of {len(qa.questions)}, {report.right} right: {question.question}")

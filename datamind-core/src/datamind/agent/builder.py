@@ -65,7 +65,10 @@ async def build_datamind(
     shared_hub = ProviderHub(registry, settings, Profile.shared(settings), selection.chosen)
 
     # 2 the services
-    services = make_services(settings, profile, hub, shared_hub, selection.off)
+    # A recall that a language model asks for can wait for a model to start; see `for_recall`.
+    services = make_services(
+        settings, profile, hub, shared_hub, selection.off, recall_opens_embedding=selection.model_protocol != "offline"
+    )
     try:
         return await _assemble(services, selection, host, approver)
     except BaseException:

@@ -29,7 +29,7 @@ from datamind.core.messages import Message, SurfaceStatus, ToolCall
 from datamind.core.outcome import ToolOutcome
 from datamind.core.protocols.models import ToolCallingModelClient
 from datamind.core.receipts import StoreResult
-from datamind.core.results import Notice
+from datamind.core.results import DrainReport, Notice
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import ToolRegistry, ToolSpec
 from datamind.core.types import Role
@@ -161,6 +161,26 @@ class DataMind:
             raise InputInvalid(f"the arguments of {tool[:80]!r} are not JSON ({error})") from None
         with bind_request(ctx):
             return await dispatch(call, ctx, self.agents[role].gate)
+
+    async def drain(self, timeout_s: float | None = None, *, progress: Progress | None = None) -> DrainReport:
+        """Embed what waits for vectors; texts were stored and found by words before.
+
+        Args:
+            timeout_s: Stop after so long; what is embedded by then stays. None waits for all.
+            progress: Called after each batch with ``(done, what)``.
+
+        Raises:
+            ConfigError: A setting of the embedding is wrong. One that fails or is missing is told in the report.
+            StoreError: A store failed.
+        """
+        return await self.services.vectors.drain(timeout_s=timeout_s, progress=progress)
+
+    async def warm(self) -> None:
+        """Open every surface that is on, and load the model that embeds questions, so that no question waits for it.
+
+        A surface that does not open is left to the first question that needs it.
+        """
+        await self.services.warm()
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.

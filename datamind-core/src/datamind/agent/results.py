@@ -50,7 +50,7 @@ def make_result(
         "trace_id": turn.ctx.trace_id,
         "duration_s": round(run.duration_s, 4),
     }
-    notices = (*parts.notices, *run.notices, *_cost_notice(run))
+    notices = (*parts.notices, *run.notices, *_cost_notice(run), *notices_of(run.calls.outcomes))
     if parts.role is Role.STORE:
         return make_store_result(answer, run.calls.outcomes, notices=notices, **shared)
     evidence = run.calls.evidence
@@ -118,6 +118,11 @@ def receipts_of(outcomes: Sequence[ToolOutcome]) -> tuple[IngestReceipt, ...]:
     """Every receipt once, in the order of the writes."""
     found = {receipt.receipt_id: receipt for outcome in outcomes for receipt in outcome.receipts}
     return tuple(found.values())
+
+
+def notices_of(outcomes: Sequence[ToolOutcome]) -> tuple[Notice, ...]:
+    """What the calls have to say to the reader, of each kind the last word."""
+    return tuple({notice.code: notice for outcome in outcomes for notice in outcome.notices}.values())
 
 
 def surfaces_used(outcomes: Sequence[ToolOutcome]) -> tuple[DataSurface, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from datamind.agent.vectors import for_recall, make_access, make_embedding_service
 from datamind.capabilities.control.control import Control, open_control
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
+from datamind.capabilities.embedding.access import EmbeddingAccess
+from datamind.capabilities.embedding.service import EmbeddingService
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.paths import PathRules
@@ -21,6 +25,7 @@ from datamind.config.profile import Profile
 from datamind.core.errors import DataMindError
 from datamind.core.logging import redactor
 from datamind.core.messages import SurfaceStatus
+from datamind.core.protocols.kb import KBFilter
 from datamind.core.types import SHARED_PROFILE, DataSurface
 from datamind.plugins import ProviderKind
 
@@ -48,6 +53,7 @@ class AgentServices:
     read: ReadSide
     write: WriteSide
     off: Mapping[DataSurface, str]
+    vectors: EmbeddingService
 
     @property
     def on(self) -> tuple[DataSurface, ...]:
@@ -85,6 +91,23 @@ class AgentServices:
         if surface is DataSurface.DB:
             return len(await self.read.db.tables())
         return self.control.sources.counts_now().get(surface, 0)
+
+    async def warm(self) -> None:
+        """Open every surface that is on, and load the model that embeds questions."""
+        for surface in self.on:
+            try:
+                await self._touch(surface)
+            except DataMindError as error:
+                logging.getLogger(__name__).warning("%s does not open: %s", surface, redactor.text(str(error)))
+        await self.vectors.warm()
+
+    async def _touch(self, surface: DataSurface) -> None:
+        if surface is DataSurface.KB:
+            await self.read.kb.search("warm", KBFilter(), limit=1)
+        elif surface is DataSurface.GRAPH:
+            await self.read.graph.stats()
+        else:
+            await self._items(surface, "")
 
     async def aclose(self) -> None:
         """Close every provider, then the ledgers."""
@@ -131,6 +154,8 @@ def make_services(
     hub: ProviderHub,
     shared_hub: ProviderHub,
     off: Mapping[DataSurface, str],
+    *,
+    recall_opens_embedding: bool,
 ) -> AgentServices:
     """Services over providers that open on first use; opens control.db alone."""
     control = open_profile_control(profile, settings)
@@ -140,27 +165,33 @@ def make_services(
         extra=tuple(path.resolve() for path in settings.hooks.path_allowlist_extra),
         forbidden=((profile.base_dir / "storage").resolve(),),
     )
-    read, write = _make_sides(settings, profile, hub, shared_hub, control, off, rules)
-    return AgentServices(settings, profile, control, hub, shared_hub, shared, read, write, off)
+    memory = MemoryStores(
+        own=lambda: hub.open(ProviderKind.MEMORY_STORE), shared=lambda: shared_hub.open(ProviderKind.MEMORY_STORE)
+    )
+    cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
+    kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
+    access = make_access(hub)
+    memory_reads = MemoryReads(memory, profile.name, for_recall(access, opens=recall_opens_embedding))
+    read, write = _make_sides(settings, profile, hub, control, off, rules, kb, access, memory, memory_reads)
+    vectors = make_embedding_service(settings, access, control, kb, memory, lambda: shared.if_exists() is not None, off)
+    return AgentServices(settings, profile, control, hub, shared_hub, shared, read, write, off, vectors)
 
 
 def _make_sides(
     settings: Settings,
     profile: Profile,
     hub: ProviderHub,
-    shared_hub: ProviderHub,
     control: Control,
     off: Mapping[DataSurface, str],
     rules: PathRules,
+    kb: KBStores,
+    access: EmbeddingAccess,
+    memory: MemoryStores,
+    memory_reads: MemoryReads,
 ) -> tuple[ReadSide, WriteSide]:
-    memory = MemoryStores(
-        own=lambda: hub.open(ProviderKind.MEMORY_STORE), shared=lambda: shared_hub.open(ProviderKind.MEMORY_STORE)
-    )
-    cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
-    kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
     reranker = (lambda: hub.open(ProviderKind.KB_RERANKER)) if settings.retrieval.rerank else None
     kb_reads = KBReads(
-        kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k
+        kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k, access
     )
     max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
     kb_writes = KBWrites(kb, control.sources, LoaderShelf(hub).loader_of, int(max_bytes))
@@ -186,7 +217,7 @@ def _make_sides(
 
     read = ReadSide(
         on(DataSurface.KB, kb_reads),
-        on(DataSurface.MEMORY, MemoryReads(memory, profile.name)),
+        on(DataSurface.MEMORY, memory_reads),
         on(DataSurface.SKILLS, SkillReads(open_skills, profile.name, control.sources)),
         off,
         on(DataSurface.GRAPH, graph_reads),

@@ -248,6 +248,7 @@ def _outcome(pending: PendingCall, output: ToolOutput) -> ToolOutcome:
         message=error.message if error else "",
         truncated=cut,
         max_chars=spec.bound.max_chars,
+        notices=output.notices,
     )
 
 

@@ -11,6 +11,7 @@ from datamind.core.errors import DataMindError
 from datamind.core.evidence import Evidence
 from datamind.core.logging import redactor
 from datamind.core.receipts import IngestReceipt
+from datamind.core.results import Notice
 from datamind.core.tools import ResultBound, ToolOutput
 from datamind.core.types import DataSurface
 
@@ -41,6 +42,7 @@ class ToolOutcome:
     truncated: Mapping[str, int] = field(default_factory=dict)
     duration_s: float = 0.0
     max_chars: int = ResultBound().max_chars
+    notices: tuple[Notice, ...] = ()
 
     def to_text(self, numbers: Mapping[str, int] | None = None) -> str:
         """JSON for a model; ``numbers`` gives the citation number of each evidence id."""

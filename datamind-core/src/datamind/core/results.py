@@ -44,6 +44,22 @@ class Notice(Record):
     message: str
 
 
+class DrainReport(Record):
+    """What one drain of the vectors did.
+
+    Attributes:
+        embedded: Texts that have a vector by it.
+        remaining: Texts that still wait for one.
+        refused: Texts that the embedding makes no vector of; they are found by words.
+        notice: Why it stopped early, or why there are no vectors.
+    """
+
+    embedded: int = 0
+    remaining: int = 0
+    refused: int = 0
+    notice: Notice | None = None
+
+
 class RunResult(Record):
     """Fields that both agents' results share.
 

@@ -18,6 +18,7 @@ from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
 from datamind.core.messages import ToolDefinition
 from datamind.core.receipts import IngestReceipt, RevertKind, SurfaceWriteResult
+from datamind.core.results import Notice
 from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface, Role, ToolAccess, ToolEffect
 from datamind.core.validation import describe_errors, make_schema_validator
@@ -34,6 +35,7 @@ class ToolOutput:
         evidence: Best first.
         total: How many there were in all, if more than are returned.
         next_offset: Where the next page starts, if there is one.
+        notices: What the reader of the whole result must know.
     """
 
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class ToolOutput:
     receipts: tuple[IngestReceipt, ...] = ()
     total: int | None = None
     next_offset: int | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

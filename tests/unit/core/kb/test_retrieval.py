@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.hashing import HashingEmbedding
 from datamind.capabilities.kb.providers.memory import MemoryVectorStore
 from datamind.capabilities.kb.retrieval import (
@@ -48,7 +49,7 @@ async def filled(*documents, embedding=None, embed=()) -> MemoryVectorStore:
 
 
 def hybrid(embedding) -> HybridRetriever:
-    return HybridRetriever(LexicalRetriever(), QueryVectors(embedding))
+    return HybridRetriever(LexicalRetriever(), QueryVectors(EmbeddingAccess.of(embedding)))
 
 
 def titles(hits) -> list[str]:
@@ -83,7 +84,7 @@ async def test_without_any_vector_the_order_is_that_of_the_words():
     query = make_query("the budget gateway 网关")
     hits = await hybrid(HashingEmbedding()).retrieve(query, store.read_view())
     assert [hit.chunk for hit in hits] == [hit.chunk for hit in await store.search_words(query)]
-    assert {hit.score_meaning for hit in hits} == {"bm25 (words only: no chunk that matches has a vector)"}
+    assert {hit.score_meaning for hit in hits} == {"bm25 (words only: no passage has a vector of hashing-256)"}
 
 
 async def test_a_model_of_another_language_has_no_say_in_a_query():
@@ -93,7 +94,7 @@ async def test_a_model_of_another_language_has_no_say_in_a_query():
     hits = await hybrid(embedding).retrieve(make_query("网关重启"), store.read_view())
     assert titles(hits) == ["zh.md"]
     assert "does not know the language" in hits[0].score_meaning
-    hits = await VectorRetriever(LexicalRetriever(), QueryVectors(embedding)).retrieve(
+    hits = await VectorRetriever(LexicalRetriever(), QueryVectors(EmbeddingAccess.of(embedding))).retrieve(
         make_query("网关重启"), store.read_view()
     )
     assert titles(hits) == ["zh.md"]
@@ -141,7 +142,7 @@ async def test_a53_an_embedding_that_fails_is_named_and_the_words_answer():
         async def embed_query(self, text):
             raise StoreError("connection refused")
 
-    store = await filled(GATEWAY)
+    store = await filled(GATEWAY, embedding=HashingEmbedding(), embed=[GATEWAY])
     (hit,) = await hybrid(Down()).retrieve(make_query("gateway"), store.read_view())
     assert hit.score_meaning == "bm25 (words only: the embedding failed: store_error)"
 
@@ -153,6 +154,7 @@ async def test_an_engine_that_fails_is_not_taken_for_an_embedding_that_fails():
 
     store = Broken()
     await store.put_document(*GATEWAY)
+    await store.put_vectors("hashing-256", GATEWAY.chunk_ids, await HashingEmbedding().embed_query("gateway"))
     with pytest.raises(IntegrityError):
         await hybrid(HashingEmbedding()).retrieve(make_query("gateway"), store)
 
@@ -181,7 +183,7 @@ async def test_a_broken_embedding_plugin_leaves_the_words_and_a_broken_setting_d
     settings = SimpleNamespace(kb=SimpleNamespace(lexical="store"))
     ctx = SimpleNamespace(settings=settings, open=lambda kind: raising(PluginError("not installed")))
     (hit,) = await (await open_hybrid(ctx, None)).retrieve(make_query("gateway"), store.read_view())
-    assert hit.score_meaning == "bm25 (words only: no embedding)"
+    assert hit.score_meaning == "bm25 (words only: not installed)"
     ctx = SimpleNamespace(settings=settings, open=lambda kind: raising(ConfigError("embedding.batch_size = -1")))
     with pytest.raises(ConfigError):
         await open_hybrid(ctx, None)

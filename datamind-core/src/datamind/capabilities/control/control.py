@@ -16,6 +16,7 @@ from datamind.capabilities.control.intents import IntentLog
 from datamind.capabilities.control.owners import Owner
 from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.sources import SourceLog
+from datamind.capabilities.control.vectors import VectorCache
 from datamind.core.context import RequestContext
 from datamind.core.errors import StoreError
 from datamind.core.messages import ToolCall
@@ -36,6 +37,7 @@ class Control:
         self.sources = SourceLog(self.db, self.contents)
         self.answers = AnswerLog(self.db, self.audit)
         self.conversations = ConversationLog(self.db)
+        self.vectors = VectorCache(self.db)
 
     async def record_decision(
         self, kind: str, call: ToolCall, ctx: RequestContext, *, code: str = "", detail: str = ""

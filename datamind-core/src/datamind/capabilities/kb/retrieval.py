@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.capabilities.text.language import detect_language
-from datamind.core.errors import DataMindError, PluginError, SurfaceUnavailable
+from datamind.core.errors import DataMindError
 from datamind.core.protocols.kb import ChunkHit, KBQuery, LexicalIndex, VectorReader, VectorSearch
-from datamind.core.protocols.models import EmbeddingProvider
+from datamind.core.protocols.models import EmbeddingDescription
 from datamind.plugins import ProviderKind
 
 if TYPE_CHECKING:
@@ -76,42 +77,44 @@ class QueryVectors:
     words they make a good ranking worse. Its say is limited to the languages of its description.
     """
 
-    def __init__(self, embedding: EmbeddingProvider | None, reason: str = "no embedding") -> None:
-        self._embedding = embedding
-        self._reason = reason
+    def __init__(self, access: EmbeddingAccess) -> None:
+        self._access = access
 
     async def search(self, query: KBQuery, reader: VectorReader, candidates: Sequence[ChunkHit] = ()) -> VectorFindings:
         """Nearest chunks, best first; never raises for an embedding that fails."""
-        if self._embedding is None:
-            return VectorFindings(silent=self._reason)
+        embedding = await self._access.get()
+        if embedding is None:
+            return VectorFindings(silent=self._access.reason)
         if not isinstance(reader, VectorSearch):
             return VectorFindings(silent="the store keeps no vectors")
-        if not self._knows(detect_language(query.text)):
+        model = embedding.description
+        if not _knows(model, detect_language(query.text)):
             return VectorFindings(silent="the embedding does not know the language of the query")
+        if not await reader.count_embedded(model.model_id):  # before a model is loaded for nothing
+            return VectorFindings(silent=f"no passage has a vector of {model.model_id}")
         try:
-            vector = await self._embedding.embed_query(query.text)
+            vector = await embedding.embed_query(query.text)
         except DataMindError as error:
             log.warning("the query was not embedded: %s", error)
             return VectorFindings(silent=f"the embedding failed: {error.code}")
-        return await self._nearest(vector, query, reader, candidates)
+        return await _nearest(model, vector, query, reader, candidates)
 
-    async def _nearest(
-        self, vector: bytes, query: KBQuery, reader: VectorSearch, candidates: Sequence[ChunkHit]
-    ) -> VectorFindings:
-        assert self._embedding is not None
-        model_id = self._embedding.description.model_id
-        found = await reader.search_vectors(model_id, vector, query.limit, query.where)
-        hits = [hit for hit in found if self._knows(hit.document.language)]
-        if not hits:
-            return VectorFindings(silent="no chunk that matches has a vector")
-        asked = [hit.chunk.chunk_id for hit in candidates]
-        unembedded = await reader.unembedded(model_id, asked) if asked else frozenset()
-        foreign = {hit.chunk.chunk_id for hit in candidates if not self._knows(hit.document.language)}
-        return VectorFindings(hits, unembedded | foreign)
 
-    def _knows(self, language: str) -> bool:
-        known = self._embedding.description.languages if self._embedding else ()
-        return not known or not language or language.partition("-")[0] in known
+async def _nearest(
+    model: EmbeddingDescription, vector: bytes, query: KBQuery, reader: VectorSearch, candidates: Sequence[ChunkHit]
+) -> VectorFindings:
+    found = await reader.search_vectors(model.model_id, vector, query.limit, query.where)
+    hits = [hit for hit in found if _knows(model, hit.document.language)]
+    if not hits:
+        return VectorFindings(silent="no chunk that matches has a vector")
+    asked = [hit.chunk.chunk_id for hit in candidates]
+    unembedded = await reader.unembedded(model.model_id, asked) if asked else frozenset()
+    foreign = {hit.chunk.chunk_id for hit in candidates if not _knows(model, hit.document.language)}
+    return VectorFindings(hits, unembedded | foreign)
+
+
+def _knows(model: EmbeddingDescription, language: str) -> bool:
+    return not model.languages or not language or language.partition("-")[0] in model.languages
 
 
 class VectorRetriever:
@@ -177,8 +180,6 @@ async def _open_index(ctx: ProviderContext) -> LexicalIndex | None:
 
 
 async def _open_vectors(ctx: ProviderContext) -> QueryVectors:
-    try:
-        return QueryVectors(await ctx.open(ProviderKind.EMBEDDING))
-    except (SurfaceUnavailable, PluginError) as error:
-        log.info("search goes by words alone: %s", error)
-        return QueryVectors(None)
+    access = EmbeddingAccess(lambda: ctx.open(ProviderKind.EMBEDDING))
+    await access.get()  # a wrong setting of it is told now
+    return QueryVectors(access)

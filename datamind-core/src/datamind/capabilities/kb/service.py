@@ -9,7 +9,9 @@ import anyio
 import anyio.to_thread
 
 from datamind.capabilities.control.sources import SourceLog, StoredSource
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.kb.indexing import ChunkSize, make_rows
+from datamind.capabilities.kb.vectors import VectorShare, vector_share
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.context import WriteUnit
 from datamind.core.errors import InputInvalid, NotFound
@@ -20,7 +22,6 @@ from datamind.core.protocols.kb import (
     ChunkHit,
     DocumentPage,
     DocumentRow,
-    KBCounts,
     KBFilter,
     KBQuery,
     Reranker,
@@ -30,6 +31,7 @@ from datamind.core.protocols.kb import (
 )
 from datamind.core.receipts import Detected, SurfaceWriteResult
 from datamind.core.record import now
+from datamind.core.results import Notice
 from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface, derived_id
 
@@ -110,7 +112,10 @@ class KBReads:
         retriever: Callable[[], Awaitable[Retriever]],
         reranker: Callable[[], Awaitable[Reranker]] | None,
         default_limit: int,
+        embedding: EmbeddingAccess,
     ) -> None:
+        self._embedding = embedding
+        self._complete_at = -1
         self._stores = stores
         self._sources = sources
         self._retriever = retriever
@@ -152,9 +157,19 @@ class KBReads:
         """Documents by uri."""
         return await (await self._reader()).documents(offset=offset, limit=limit)
 
-    async def counts(self) -> KBCounts:
-        """Documents, chunks and vectors."""
-        return await (await self._reader()).counts()
+    async def vector_share(self) -> VectorShare:
+        """Documents, chunks, and how many of these have a vector of the current model."""
+        return await vector_share(await self._reader(), self._embedding)
+
+    async def vector_notice(self) -> Notice | None:
+        """What a reader must know of the vectors; not looked at again while all have one and nothing was written."""
+        revision = await self._sources.revision(DataSurface.KB)
+        if revision == self._complete_at:
+            return None
+        share = await self.vector_share()
+        if share.notice is None:
+            self._complete_at = revision
+        return share.notice
 
     async def matching(self, where: KBFilter) -> Candidates:
         """The documents that a filter names."""

@@ -109,7 +109,9 @@ async def _search(args: SearchArguments, ctx: ToolContext) -> ToolOutput:
     )
     kb = _kb(ctx)
     found = await kb.search(args.query, where, limit=args.top_k or kb.default_limit)
-    return ToolOutput({"found": len(found)}, found)
+    notice = await kb.vector_notice()
+    data = {"found": len(found), **({"vectors": notice.message} if notice else {})}
+    return ToolOutput(data, found, notices=(notice,) if notice else ())
 
 
 async def _get(args: GetArguments, ctx: ToolContext) -> ToolOutput:
@@ -138,7 +140,9 @@ async def _list(args: PageArguments, ctx: ToolContext) -> ToolOutput:
 
 
 async def _count(args: NoArguments, ctx: ToolContext) -> ToolOutput:
-    return ToolOutput((await _kb(ctx).counts()).model_dump())
+    share = await _kb(ctx).vector_share()
+    notice = share.notice
+    return ToolOutput({**share.counts.model_dump(), **({"vectors": notice.message} if notice else {})})
 
 
 async def _plan_text(args: AddTextArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.context import WriteUnit
-from datamind.core.errors import InputInvalid
+from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.evidence import Evidence, MemoryLocator
 from datamind.core.hooks import Candidates
 from datamind.core.protocols.memory import (
@@ -25,8 +26,11 @@ from datamind.core.protocols.memory import (
     MemoryStore,
     SaveOutcome,
 )
+from datamind.core.protocols.models import EmbeddingProvider
 from datamind.core.source import SourceRef
 from datamind.core.types import SHARED_PROFILE, DataSurface, Origin, content_hash, derived_id
+
+log = logging.getLogger(__name__)
 
 ALL_SCOPES = (MemoryScope.SESSION, MemoryScope.PROFILE, MemoryScope.GLOBAL)
 _CANDIDATES = 20
@@ -45,15 +49,17 @@ class MemoryStores:
 class MemoryReads:
     """What the reading side may do. Holds read views only."""
 
-    def __init__(self, stores: MemoryStores, profile: str) -> None:
+    def __init__(self, stores: MemoryStores, profile: str, embedding: Callable[[], Awaitable[Any]]) -> None:
         self._stores = stores
         self._profile = profile
+        self._embedding = embedding
 
     async def recall(self, query: str, where: MemoryFilter, *, limit: int) -> tuple[Evidence, ...]:
-        """Memories that match ``query`` by words, best first."""
+        """Memories that match ``query`` by words, and by meaning where there are vectors; best first."""
         tokens = tuple(tokenize(query))
+        near = await self._vector(query)
         found = [
-            await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=limit))
+            await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=limit, **near))
             for reader, part in await self._readers(where)
         ]
         # Scores of two stores do not compare, ranks do; of equal ranks the narrower store goes first.
@@ -92,6 +98,16 @@ class MemoryReads:
         for reader, part in await self._readers(where):
             items += await reader.find(part, limit=_MOST)
         return Candidates(tuple(item.memory_id for item in items), tuple(_label(item) for item in items))
+
+    async def _vector(self, query: str) -> dict[str, Any]:
+        embedding: EmbeddingProvider | None = await self._embedding()
+        if embedding is None:
+            return {}
+        try:
+            return {"vector": await embedding.embed_query(query), "model_id": embedding.description.model_id}
+        except DataMindError as error:
+            log.warning("memories are recalled by words alone: %s", error)
+            return {}
 
     async def _matching(self, tokens: tuple[str, ...], where: MemoryFilter) -> list[MemoryItem]:
         items: list[MemoryItem] = []
