@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from datamind.core.errors import StoreError
 from datamind.core.protocols.database import DatabaseDialect
 from datamind.testing.database_data import load, load_table, make_table_import, rows
 from datamind.testing.providers import ProviderTarget
@@ -80,33 +79,6 @@ async def test_c30_the_owner_is_killed_after_a_commit_and_all_is_there(tmp_path:
         assert (await load_table(database, "t", "a\n3\n")).status == "appended"
     finally:
         await database.aclose()
-
-
-async def test_b24_a_second_process_is_told_who_has_the_file(tmp_path: Path) -> None:
-    options = {"idle_s": 60, "lock_wait_s": 0.3}
-    target = ProviderTarget(TARGET.kind, TARGET.factory, TARGET.options_model, options)
-    first, second = await target.open(tmp_path), await target.open(tmp_path)
-    try:
-        await load_table(first, "t", "a\n1\n")
-        with pytest.raises(StoreError, match=r"number \d+") as caught:
-            await rows(second, "SELECT 1")
-        assert (caught.value.code, caught.value.retryable) == ("store_error.locked", True)
-        await first.aclose()
-        assert await rows(second, "SELECT a FROM t") == [[1]]
-    finally:
-        await first.aclose()
-        await second.aclose()
-
-
-async def test_b24_a_file_that_is_idle_is_given_up(tmp_path: Path) -> None:
-    target = ProviderTarget(TARGET.kind, TARGET.factory, TARGET.options_model, {"idle_s": 0.2, "lock_wait_s": 20})
-    first, second = await target.open(tmp_path), await target.open(tmp_path)
-    try:
-        await load_table(first, "t", "a\n1\n")
-        assert await rows(second, "SELECT a FROM t") == [[1]]
-    finally:
-        await first.aclose()
-        await second.aclose()
 
 
 async def test_a57_the_event_loop_is_not_held_by_a_large_import(tmp_path: Path) -> None:

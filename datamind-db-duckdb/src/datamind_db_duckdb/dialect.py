@@ -28,6 +28,7 @@ from datamind.core.record import Record
 from datamind.engine_host import EngineHost, EngineLimits, EngineReply, EngineSpec
 
 if TYPE_CHECKING:
+    from datamind.core.lease import Lease
     from datamind.plugins import ProviderContext
     from datamind_db_duckdb.options import DuckDBOptions
 
@@ -35,14 +36,17 @@ FILE_NAME: Final = "data.duckdb"
 _CATALOGUE_S: Final = 30.0
 _GRACE_S: Final = 1.0  # between the interrupt of a statement and the end of its process
 _MAX_STAGE_BYTES: Final = 16 * 1024**3
-_LOCK_POLL_S: Final = 0.2
+_LOCK_POLL_S: Final = 0.02
+_LOCK_WAIT_S: Final = 5.0
+_RELEASE_S: Final = 10.0
+_IDLE_S: Final = 60.0  # of a process that has no file open
 
 
 async def open_dialect(ctx: ProviderContext, options: DuckDBOptions) -> DuckDBDialect:
     """The tables of ``<storage_dir>/db/data.duckdb``. The file is made when it is first needed."""
     folder = ctx.storage_dir / "db"
     await run_sync(lambda: folder.mkdir(mode=0o700, parents=True, exist_ok=True))
-    return DuckDBDialect(folder, options)
+    return DuckDBDialect(folder, options, ctx.lease)
 
 
 class DuckDBReader:
@@ -73,15 +77,15 @@ class DuckDBReader:
 
 
 class DuckDBDialect(DuckDBReader):
-    """Tables in one file. One process at a time can have it; it is given up after some seconds without work."""
+    """Tables in one file, open while the profile's lease is held."""
 
     volatile = False
 
-    def __init__(self, folder: Path, options: DuckDBOptions) -> None:
+    def __init__(self, folder: Path, options: DuckDBOptions, lease: Lease) -> None:
         self._folder = folder
         self._import_s = options.import_timeout_s
-        self._unsynced = True
-        super().__init__(_Owner(_owner_spec(folder, options), options.lock_wait_s), folder / FILE_NAME)
+        self._listed: frozenset[int] = frozenset()
+        super().__init__(_Owner(_owner_spec(folder, options), lease), folder / FILE_NAME)
         self._files = EngineHost(_files_spec(folder, options))
 
     async def load(self, request: TableImport, file: BinaryIO) -> TableOutcome:
@@ -127,9 +131,11 @@ class DuckDBDialect(DuckDBReader):
 
     async def sync(self) -> None:
         """Make the file's entry in its folders survive a power loss; its commits do already."""
-        if self._unsynced:
+        # The engine removes its log when it closes the file, and makes a new one with the next write.
+        listed = await run_sync(_inodes, self._folder)
+        if listed != self._listed:
             await run_sync(_sync_folders, self._folder)
-            self._unsynced = False
+            self._listed = listed
 
     async def aclose(self) -> None:
         """End both processes; may be called twice."""
@@ -138,11 +144,13 @@ class DuckDBDialect(DuckDBReader):
 
 
 class _Owner:
-    """The process that has the file; waits for another one that has it."""
+    """The process that has the file open while the lease is held."""
 
-    def __init__(self, spec: EngineSpec, lock_wait_s: float) -> None:
+    def __init__(self, spec: EngineSpec, lease: Lease) -> None:
         self._host = EngineHost(spec)
-        self._lock_wait_s = lock_wait_s
+        self._lease = lease
+        self._is_open = False
+        lease.join(self._release)
 
     async def ask(
         self,
@@ -156,22 +164,32 @@ class _Owner:
     ) -> Any:
         """The answer as JSON; what is asked goes as a payload, for it may be long."""
         sent = (json.dumps(args).encode(), *payloads)
-        ends = asyncio.get_running_loop().time() + self._lock_wait_s
-        while True:
-            try:
-                reply: EngineReply = await self._host.call(
-                    operation, payloads=sent, fds=fds, deadline_s=deadline_s, retry=retry, interruptible=not write
-                )
-            except StoreError as error:
-                if error.code != "store_error.locked" or asyncio.get_running_loop().time() > ends:
-                    raise
-                await asyncio.sleep(_LOCK_POLL_S)
-            else:
-                return await _decoded(reply)
+        ends = asyncio.get_running_loop().time() + _LOCK_WAIT_S
+        async with self._lease.use():
+            self._is_open = True
+            while True:
+                try:
+                    reply: EngineReply = await self._host.call(
+                        operation, payloads=sent, fds=fds, deadline_s=deadline_s, retry=retry, interruptible=not write
+                    )
+                except StoreError as error:
+                    # The process of one that was killed with the lease may take a moment to end.
+                    if error.code != "store_error.locked" or asyncio.get_running_loop().time() > ends:
+                        raise
+                    await asyncio.sleep(_LOCK_POLL_S)
+                else:
+                    return await _decoded(reply)
+
+    async def _release(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            await self._host.call("release", deadline_s=_RELEASE_S)
 
     async def aclose(self) -> None:
         """End the process."""
         await self._host.aclose()
+        self._is_open = False
+        await self._lease.leave(self._release)
 
 
 async def _decoded(reply: EngineReply) -> Any:
@@ -193,7 +211,7 @@ def _owner_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
         options={"path": str(folder / FILE_NAME), "config": config},
         limits=EngineLimits(address_space_bytes=options.address_space),
         environment={"MALLOC_ARENA_MAX": "2"},
-        idle_s=options.idle_s,
+        idle_s=_IDLE_S,
     )
 
 
@@ -204,8 +222,12 @@ def _files_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
         options={"folder": str(folder), "max_bytes": _MAX_STAGE_BYTES},
         limits=EngineLimits(address_space_bytes=options.address_space),
         environment={"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"},
-        idle_s=options.idle_s,
+        idle_s=_IDLE_S,
     )
+
+
+def _inodes(folder: Path) -> frozenset[int]:
+    return frozenset(entry.inode() for entry in os.scandir(folder) if entry.is_file())
 
 
 def _sync_folders(folder: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 
@@ -29,14 +29,22 @@ _LOCKED_DOWN: Final = {
 
 
 def open_engine(options: Mapping[str, Any]) -> DuckDBEngine:
-    """The engine's factory.
-
-    Raises:
-        StoreError: Another process has the file (``store_error.locked``), or it is damaged.
-    """
+    """The engine's factory; the file is opened by the first operation."""
     config = _LOCKED_DOWN | {name: str(value) for name, value in options["config"].items()}
+    return DuckDBEngine(options["path"], config)
+
+
+class _Open(NamedTuple):
+    """A connection, and what works over it."""
+
+    connection: Any
+    queries: Queries
+    writes: Writes
+
+
+def _connect(path: str, config: Mapping[str, str]) -> _Open:
     try:
-        connection = duckdb.connect(options["path"], config=config)
+        connection = duckdb.connect(path, config=dict(config))
     except duckdb.Error as error:
         holder = _HOLDER.search(str(error))
         if holder is None:
@@ -47,26 +55,34 @@ def open_engine(options: Mapping[str, Any]) -> DuckDBEngine:
             hint="Close it, or ask through it: several processes cannot have the file at once.",
         ) from None
     Catalogue(connection).prepare()
-    return DuckDBEngine(connection)
+    return _Open(connection, Queries(connection), Writes(connection))
 
 
 class DuckDBEngine:
-    """Operations over one connection."""
+    """Operations over one connection, which ``release`` closes and the next operation opens again."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._queries = Queries(connection)
-        self._writes = Writes(connection)
+    def __init__(self, path: str, config: Mapping[str, str]) -> None:
+        self._path = path
+        self._config = config
+        self._opened: _Open | None = None
         self.operations: Mapping[str, Callable[[EngineRequest], EngineReply]] = {
-            "tables": self._reading(lambda args: self._queries.tables()),
-            "describe": self._reading(lambda args: self._queries.describe(args["table"], args["sample"])),
-            "query": self._reading(self._queries.query),
-            "look": self._reading(self._writes.look),
+            "tables": self._reading(lambda args: self._file.queries.tables()),
+            "describe": self._reading(lambda args: self._file.queries.describe(args["table"], args["sample"])),
+            "query": self._reading(lambda args: self._file.queries.query(args)),
+            "look": self._reading(lambda args: self._file.writes.look(args)),
             "load": self._load,
-            "create": self._writing(self._writes.create),
-            "drop": self._writing(self._writes.drop),
-            "close": self._close,
+            "create": self._writing(lambda args: self._file.writes.create(args)),
+            "drop": self._writing(lambda args: self._file.writes.drop(args)),
+            "release": self._release,
+            "close": self._release,
         }
+
+    @property
+    def _file(self) -> _Open:
+        """Raises StoreError: another process has the file (``store_error.locked``), or it is damaged."""
+        if self._opened is None:
+            self._opened = _connect(self._path, self._config)
+        return self._opened
 
     def _reading(self, work: Callable[[Mapping[str, Any]], Any]) -> Callable[[EngineRequest], EngineReply]:
         def run(request: EngineRequest) -> EngineReply:
@@ -88,30 +104,34 @@ class DuckDBEngine:
         (stage,) = request.files
         args, plan = (json.loads(bytes(payload)) for payload in request.payloads)
         with self._transaction("BEGIN TRANSACTION", "COMMIT"):
-            return _reply(self._writes.load(args, plan, stage))
+            return _reply(self._file.writes.load(args, plan, stage))
 
-    def _close(self, request: EngineRequest) -> EngineReply:
-        self._connection.close()
+    def _release(self, request: EngineRequest) -> EngineReply:
+        if self._opened is not None:
+            self._opened.connection.close()
+            self._opened = None
         return EngineReply()
 
     @contextmanager
     def _transaction(self, begin: str, end: str) -> Iterator[None]:
-        self._connection.execute(begin)
+        connection = self._file.connection
+        connection.execute(begin)
         try:
             yield
-            self._connection.execute(end)
+            connection.execute(end)
         except BaseException as error:
-            self._roll_back()
+            _roll_back(connection)
             if isinstance(error, duckdb.Error):
                 raise _translated(error) from error
             raise
 
-    def _roll_back(self) -> None:
-        try:
-            self._connection.abort()
-            self._connection.execute("ROLLBACK")
-        except duckdb.Error:  # the engine has rolled back by itself
-            return
+
+def _roll_back(connection: Any) -> None:
+    try:
+        connection.abort()
+        connection.execute("ROLLBACK")
+    except duckdb.Error:  # the engine has rolled back by itself
+        return
 
 
 def _reply(value: Any) -> EngineReply:

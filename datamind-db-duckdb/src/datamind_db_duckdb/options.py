@@ -16,5 +16,3 @@ class DuckDBOptions(ProviderOptions):
         ByteSize(2 * 1024**3), ge=512 * 1024**2, description="Address space of each process, enforced by the system."
     )
     import_timeout_s: float = Field(900.0, gt=0, description="Time after which an import is stopped.")
-    idle_s: float = Field(2.0, gt=0, description="Time without work after which the file is given up.")
-    lock_wait_s: float = Field(5.0, ge=0, description="How long to wait for another process that has the file.")

@@ -1,8 +1,7 @@
-"""The store on disk: opened on use, closed when idle or when another process waits, synced on demand."""
+"""The store on disk: opened on use, closed when the lease is given up, synced on demand."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import traceback
 from collections.abc import Callable
@@ -15,8 +14,8 @@ import pyoxigraph as ox
 from anyio.to_thread import run_sync
 
 from datamind.core.errors import StoreError
+from datamind.core.lease import Lease
 from datamind.core.shielded import finish_despite_cancel
-from datamind_graph_rdflib.holding import Hold
 from datamind_graph_rdflib.labels import LabelIndex
 
 T = TypeVar("T")
@@ -36,10 +35,9 @@ class Open:
 class Engine:
     """The files of one graph; of several tasks that write one goes after the other."""
 
-    def __init__(self, folder: Path, *, lock_wait_s: float, idle_close_s: float) -> None:
+    def __init__(self, folder: Path, lease: Lease) -> None:
         self.folder = folder
-        self._hold = Hold(folder, lock_wait_s)
-        self._idle_close_s = idle_close_s
+        self._lease = lease
         self._open: Open | None = None
         self._users = 0
         self._unused = anyio.Event()
@@ -47,11 +45,10 @@ class Engine:
         self._gate = anyio.Lock()
         self._write_turn = anyio.Lock()
         self._readers = anyio.CapacityLimiter(_READERS)
-        self._timer: asyncio.TimerHandle | None = None
-        self._closing: asyncio.Task[None] | None = None
         self._synced: dict[Path, tuple[int, int, int]] = {}
         self._listed: set[Path] = set()
         self._is_closed = False
+        lease.join(self._release)
 
     @property
     def graph_folder(self) -> Path:
@@ -60,11 +57,12 @@ class Engine:
 
     async def read(self, work: Callable[[Open], T]) -> T:
         """Run ``work`` in a thread."""
-        return await finish_despite_cancel(self._run(work))
+        async with self._lease.use():
+            return await finish_despite_cancel(self._run(work))
 
     async def write(self, work: Callable[[Open], T]) -> T:
         """Run ``work`` in a thread, no other write beside it."""
-        async with self._write_turn:
+        async with self._lease.use(), self._write_turn:
             return await finish_despite_cancel(self._run(work))
 
     async def sync(self) -> None:
@@ -76,37 +74,32 @@ class Engine:
         """Close once the work in progress is done; may be called twice."""
         async with self._gate:
             self._is_closed = True
-            self._stop_timer()
-        await self._unused.wait()
-        async with self._gate:
-            await run_sync(self._close)
+        await self._lease.leave(self._release)
 
     async def _run(self, work: Callable[[Open], T]) -> T:
         await self._enter()
         try:
             return await run_sync(self._translated, work, limiter=self._readers)
         finally:
-            await self._leave()
+            self._users -= 1
+            if not self._users:
+                self._unused.set()
 
     async def _enter(self) -> None:
         async with self._gate:
             if self._is_closed:
                 raise StoreError(f"the graph in {str(self.folder)!r} is closed", retryable=False)
-            self._stop_timer()
             if self._open is None:
-                self._open = await self._opened()
+                await run_sync(self._make_folder)
+                self._open = await run_sync(self._open_files)
             if not self._users:
                 self._unused = anyio.Event()
             self._users += 1
 
-    async def _opened(self) -> Open:
-        await run_sync(self._make_folder)
-        await self._hold.take()
-        try:
-            return await run_sync(self._open_files)
-        except BaseException:
-            self._hold.let_go()
-            raise
+    async def _release(self) -> None:
+        await self._unused.wait()
+        async with self._gate:
+            await run_sync(self._close)
 
     def _make_folder(self) -> None:
         try:
@@ -121,39 +114,11 @@ class Engine:
             raise StoreError(f"the graph in {str(self.folder)!r} does not open ({error}).") from error
         return Open(graph, LabelIndex(self.folder / "names.db"))
 
-    async def _leave(self) -> None:
-        async with self._gate:
-            self._users -= 1
-            if self._users:
-                return
-            self._unused.set()
-            if self._is_closed:
-                return
-            if self._idle_close_s == 0 or self._hold.is_wanted():
-                await run_sync(self._close)
-                return
-            self._timer = asyncio.get_running_loop().call_later(self._idle_close_s, self._begin_to_close)
-
-    def _begin_to_close(self) -> None:
-        self._timer = None
-        self._closing = asyncio.ensure_future(self._close_if_idle())
-
-    async def _close_if_idle(self) -> None:
-        async with self._gate:
-            if not self._users and self._timer is None:
-                await run_sync(self._close)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     def _close(self) -> None:
         if self._open is not None:
             self._open.labels.close()
             # The engine closes its files when nothing refers to it any more.
             self._open = None
-        self._hold.let_go()
 
     def _translated(self, work: Callable[[Open], T]) -> T:
         assert self._open is not None  # entered

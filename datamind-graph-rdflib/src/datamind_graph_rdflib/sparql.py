@@ -9,6 +9,7 @@ from typing import Final
 import anyio.to_thread
 
 from datamind.core.errors import LimitExceeded
+from datamind.core.lease import Lease
 from datamind.core.protocols.graph import ParsedQuery, QueryResult, Term
 from datamind.engine_host import EngineHost, EngineLimits, EngineSpec
 
@@ -20,7 +21,8 @@ _OPEN_FILES: Final = 1024
 class SparqlProcess:
     """Parses and runs one query at a time; started by the first."""
 
-    def __init__(self, graph_folder: Path, *, memory_mb: int) -> None:
+    def __init__(self, graph_folder: Path, lease: Lease, *, memory_mb: int) -> None:
+        self._lease = lease
         limits = EngineLimits(address_space_bytes=memory_mb * 1024**2, open_files=_OPEN_FILES)
         self._host = EngineHost(
             EngineSpec(
@@ -48,9 +50,10 @@ class SparqlProcess:
             LimitExceeded: Its time or its memory was over; it is stopped.
             StoreError: The graph cannot be read.
         """
-        reply = await self._host.call(
-            "query", {"limit_rows": limit_rows}, payloads=[_bytes(text)], deadline_s=timeout_s, retry=True
-        )
+        async with self._lease.use():
+            reply = await self._host.call(
+                "query", {"limit_rows": limit_rows}, payloads=[_bytes(text)], deadline_s=timeout_s, retry=True
+            )
         return await anyio.to_thread.run_sync(_read, bytes(reply.payloads[0]))
 
     async def aclose(self) -> None:

@@ -44,8 +44,9 @@ _PIECE: Final = 64 * 1024
 async def open_store(ctx: ProviderContext, options: RdflibGraphOptions) -> OxigraphStore:
     """The store of ``<storage_dir>/graph``. The files are opened by the first use, not here."""
     folder = ctx.storage_dir / FOLDER_NAME
-    engine = Engine(folder, lock_wait_s=options.lock_wait_s, idle_close_s=options.idle_close_s)
-    return OxigraphStore(engine, SparqlProcess(engine.graph_folder, memory_mb=options.query_memory_mb))
+    engine = Engine(folder, ctx.lease)
+    sparql = SparqlProcess(engine.graph_folder, ctx.lease, memory_mb=options.query_memory_mb)
+    return OxigraphStore(engine, sparql)
 
 
 class OxigraphReader:
@@ -118,7 +119,7 @@ class OxigraphReader:
 
 
 class OxigraphStore(OxigraphReader):
-    """A graph on disk; one process has it open at a time and lets others in between two calls."""
+    """A graph on disk, open while the profile's lease is held."""
 
     async def upsert(self, unit: GraphUnit, assertions: Iterable[Assertion], *, replaces: Sequence[str] = ()) -> int:
         """One transaction, or slices above ``ONE_COMMIT``."""

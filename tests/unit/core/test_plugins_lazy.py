@@ -71,7 +71,14 @@ def context(**fields):
         return f"opened {kind}"
 
     log = logging.getLogger("acme")
-    values = {"settings": {}, "profile": "demo", "storage_dir": Path(), "data_dir": Path(), "logger": log}
+    values = {
+        "settings": {},
+        "profile": "demo",
+        "storage_dir": Path(),
+        "data_dir": Path(),
+        "logger": log,
+        "lease": None,
+    }
     return ProviderContext(**{**values, "open": open_dependency, **fields})
 
 

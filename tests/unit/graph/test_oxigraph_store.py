@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
@@ -15,7 +14,7 @@ import pytest
 
 from datamind.capabilities.graph.terms import make_literal
 from datamind.core.errors import StoreError
-from datamind.testing.graph_data import WORKS, all_statements, found, make_triple, make_unit, put, receipts_of, say
+from datamind.testing.graph_data import WORKS, all_statements, found, make_triple, make_unit, put, say
 from datamind.testing.providers import ProviderTarget
 from datamind_graph_rdflib import writing
 from datamind_graph_rdflib.labels import LabelIndex
@@ -106,58 +105,8 @@ def load_some(opened, triples):
     writer.load()
 
 
-async def test_another_process_that_stays_at_work_is_named(tmp_path):
-    held = """
-import asyncio, sys
-from pathlib import Path
-from datamind.testing.providers import ProviderTarget
-async def main():
-    store = await ProviderTarget.from_json(sys.argv[1]).open(Path(sys.argv[2]))
-    await store.stats()
-    print("open", flush=True)
-    def stay(opened):
-        sys.stdin.read()
-    await store._engine.read(stay)
-asyncio.run(main())
-"""
-    command = [sys.executable, "-c", held, TARGET.to_json(), str(tmp_path)]
-    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "open\n"
-        store = await HASTY.open(tmp_path)
-        with pytest.raises(StoreError) as refused:
-            await store.stats()
-        assert refused.value.code == "store_error.in_use"
-        assert refused.value.retryable
-        assert f"process {holder.pid}" in str(refused.value)
-        holder.kill()
-        holder.wait()
-        assert (await store.stats()).statements == 0
-        await store.aclose()
-    finally:
-        holder.kill()
-        holder.communicate()
-
-
-async def test_the_files_are_closed_after_some_time_without_work(tmp_path):
-    store = await ProviderTarget(*FACTORY, {"idle_close_s": 0.05}).open(tmp_path)
-    await put(store, "a", WORKS)
-    for _ in range(100):
-        if store._engine._open is None:
-            break
-        await asyncio.sleep(0.02)
-    assert store._engine._open is None
-    other = await HASTY.open(tmp_path)
-    assert await all_statements(other) == [WORKS]
-    await other.aclose()
-    assert await receipts_of(store, WORKS) == ["rcpt_a.test"]
-    await store.aclose()
-    with pytest.raises(StoreError):
-        await store.stats()
-
-
 async def test_a_failed_call_leaves_the_files_free(tmp_path):
-    store = await ProviderTarget(*FACTORY, {"idle_close_s": 0.0}).open(tmp_path)
+    store = await TARGET.open(tmp_path)
 
     def fail(opened):
         rows = opened.graph.query("SELECT * { ?s ?p ?o }")
@@ -165,6 +114,9 @@ async def test_a_failed_call_leaves_the_files_free(tmp_path):
 
     with pytest.raises(ZeroDivisionError):
         await store._engine.read(fail)
+    other = await TARGET.open(tmp_path)
+    assert (await other.stats()).statements == 0
+    await other.aclose()
     assert (await store.stats()).statements == 0
     await store.aclose()
 

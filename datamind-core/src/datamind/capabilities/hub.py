@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from datamind.core.lease import Lease
 from datamind.plugins import ProviderContext, ProviderKind, ProviderRegistry, ProviderSpec, open_provider
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class ProviderHub:
         chosen: Mapping[ProviderKind, ProviderSpec],
     ) -> None:
         self.profile = profile
+        self.lease = Lease(profile.storage_dir)
         self.registry = registry
         self._settings = settings
         self._chosen = dict(chosen)
@@ -64,7 +66,7 @@ class ProviderHub:
         return self._opened.get(kind)
 
     async def aclose(self) -> None:
-        """Close what was opened, last first; one failure does not keep the others open."""
+        """Close what was opened, last first, then the lease; one failure does not keep the others open."""
         for kind, provider in reversed(list(self._opened.items())):
             close = getattr(provider, "aclose", None)
             if close is None:
@@ -74,6 +76,7 @@ class ProviderHub:
             except Exception:
                 logging.getLogger(__name__).exception("%s did not close", kind)
         self._opened.clear()
+        await self.lease.aclose()
 
     def _options(self, kind: ProviderKind) -> Mapping[str, Any]:
         section = kind.options_key.partition(".")[0]
@@ -86,6 +89,7 @@ class ProviderHub:
             storage_dir=self.profile.storage_dir,
             data_dir=self.profile.data_dir,
             logger=logging.getLogger(f"datamind.providers.{kind.value}"),
+            lease=self.lease,
             open=self.open,
         )
 

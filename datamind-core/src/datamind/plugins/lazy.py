@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
     from datamind.core.hooks import ToolHook
+    from datamind.core.lease import Lease
 
 _SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|dsn|url", re.IGNORECASE)
 
@@ -36,6 +37,7 @@ class ProviderContext:
         storage_dir: Folder of the profile's stores; the provider keeps to a subfolder named after its surface.
         data_dir: Folder of the profile's own files.
         logger: Logger of the provider, already redacting.
+        lease: Held while an engine that one process must own is at work.
         open: Opens, or returns already opened, the selected provider of another kind that this one depends on.
     """
 
@@ -44,6 +46,7 @@ class ProviderContext:
     storage_dir: Path
     data_dir: Path
     logger: Logger
+    lease: Lease
     open: Callable[[ProviderKind], Awaitable[Any]]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from datamind.config import Settings
 from datamind.config.profile import Profile
 from datamind.core.errors import SurfaceUnavailable
+from datamind.core.lease import Lease
 from datamind.plugins import NO_OPTIONS, ProviderContext, ProviderKind, ProviderSpec, open_provider
 
 
@@ -45,7 +46,11 @@ class ProviderTarget:
 
 
 def make_provider_context(
-    folder: Path, *, settings: Mapping[str, Mapping[str, Any]] | None = None, opens: Mapping[str, Any] | None = None
+    folder: Path,
+    *,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    opens: Mapping[str, Any] | None = None,
+    lease: Lease | None = None,
 ) -> ProviderContext:
     """What a factory is given, for a profile named ``test`` whose folders exist.
 
@@ -53,6 +58,7 @@ def make_provider_context(
         folder: ``data.base_dir``.
         settings: Sections that differ from the defaults.
         opens: Provider kind to the provider that ``ctx.open`` gives; any other kind is unavailable.
+        lease: Of the profile; one of its own when left out.
     """
     chosen = {name: dict(section) for name, section in (settings or {}).items()}
     chosen["data"] = {**chosen.get("data", {}), "base_dir": str(folder), "profile": "test"}
@@ -70,5 +76,6 @@ def make_provider_context(
         storage_dir=profile.storage_dir,
         data_dir=profile.data_dir,
         logger=logging.getLogger("datamind.testing"),
+        lease=lease or Lease(profile.storage_dir),
         open=open_dependency,
     )

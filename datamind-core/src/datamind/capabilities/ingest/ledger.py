@@ -22,6 +22,7 @@ from datamind.core.errors import (
     SurfaceUnavailable,
     ToolFailed,
 )
+from datamind.core.lease import keeping_leases
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, WriteError, overall_status
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ToolOutput, ToolSpec
@@ -120,6 +121,12 @@ class IngestLedger:
 
     async def _complete(
         self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, *, recovering: bool = False
+    ) -> IngestReceipt:
+        async with keeping_leases():  # no other process between the write and its receipt
+            return await self._completed(spec, intent, ctx, control, recovering)
+
+    async def _completed(
+        self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control, recovering: bool
     ) -> IngestReceipt:
         try:
             intent = await control.intents.with_content(intent)
