@@ -149,7 +149,7 @@ class _Owner:
     def __init__(self, spec: EngineSpec, lease: Lease) -> None:
         self._host = EngineHost(spec)
         self._lease = lease
-        self._is_open = False
+        self._is_open = self._is_closed = False
         lease.join(self._release)
 
     async def ask(
@@ -181,14 +181,14 @@ class _Owner:
                     return await _decoded(reply)
 
     async def _release(self) -> None:
-        if self._is_open:
+        if self._is_open and not self._is_closed:
             self._is_open = False
             await self._host.call("release", deadline_s=_RELEASE_S)
 
     async def aclose(self) -> None:
         """End the process."""
+        self._is_closed = True
         await self._host.aclose()
-        self._is_open = False
         await self._lease.leave(self._release)
 
 
