@@ -17,16 +17,23 @@ from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.question import Question, analyse, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
+from datamind_model_offline.structured import structured_answer, table_stage
 from datamind_model_offline.utilities import utility_call
 
-MAX_ROUNDS: Final = 6
+MAX_ROUNDS: Final = 11
 """Replies with calls in one run; after them the answer is made from what there is."""
 
 _SHOWN_CHARS: Final = 120
 _MEMORIES: Final = 20
 _PASSAGES: Final = 8
 _WIDE_SHARE: Final = 0.5
-_SEARCHES: Final = {"memory_recall": "memory", "kb_search": "kb", "skill_search": "skills"}
+_SEARCHES: Final = {
+    "memory_recall": "memory",
+    "db_list_tables": "db",
+    "kb_search": "kb",
+    "graph_search_entities": "graph",
+    "skill_search": "skills",
+}
 _FOLLOWS: Final = re.compile(
     r"(?:and|what about|how about|or|also|then)\b"
     r"|.*\b(?:it|its|they|them|their|he|him|his|she|her|there|that|those|this)\b"
@@ -53,6 +60,8 @@ class Reading:
         for step in self.conversation.steps:
             # What a skill is for does not say how: its body does.
             if step.name == "skill_search" and not _WHICH_SKILL.search(self.question.text):
+                continue
+            if step.name.startswith(("db_", "graph_")):
                 continue
             wide = step.name == "kb_search" and step.arguments.get("query") == self.question.wide
             for item in step.found:
@@ -107,10 +116,10 @@ def _stages(reading: Reading) -> list[Stage]:
         FormName.COUNT: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.LISTING: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.SUMMARY: [_documents, _whole_document, _passages],
-        FormName.HISTORY: [_history, _memories, _passages, _wide_passages],
+        FormName.HISTORY: [_history, _memories, _tables, _passages, _wide_passages],
         FormName.SKILL: [_memories, _skills, _skill_body, _passages, _wide_passages],
     }
-    default = [_memories, _passages, _wide_passages, _skills, _skill_body]
+    default = [_memories, _tables, _passages, _wide_passages, _skills, _skill_body]
     return [_utility, *special.get(reading.parsed.form, default)]
 
 
@@ -134,6 +143,10 @@ def _history(reading: Reading) -> list[PlannedCall]:
         return [PlannedCall("memory_recall", query)]
     fact = asked_fact(reading.question.text)
     return [PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1]})] if fact is not None else []
+
+
+def _tables(reading: Reading) -> list[PlannedCall]:
+    return table_stage(reading.conversation, reading.language)
 
 
 def _passages(reading: Reading) -> list[PlannedCall]:
@@ -186,6 +199,8 @@ def _is_sure(reading: Reading) -> bool:
         return False
     if reading.parsed.form is FormName.SUMMARY:
         return any(step.name == "kb_get" and step.found for step in reading.conversation.steps)
+    if structured_answer(reading.conversation, reading.language):
+        return True
     answer = _answer(reading)
     return answer is not None and answer.trust >= SURE
 
@@ -226,6 +241,9 @@ def _final_text(reading: Reading) -> str:
     if reading.parsed.form in (FormName.COUNT, FormName.LISTING):
         listed = listing.text(reading.conversation, reading.parsed, reading.language)
         return listed or _nothing(reading)
+    told = structured_answer(reading.conversation, reading.language)
+    if told:
+        return told
     answer = _answer(reading)
     if answer is None:
         return _nothing(reading)

@@ -21,6 +21,7 @@ _PUNCTUATION: Final = str.maketrans(
 _LATIN: Final = rf"[^\W\d_{CJK}]"
 _NARROW_GROUP: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _COMMA_GROUP: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
+_NO_CENTS: Final = re.compile(r"(?<=\d)\.00(?![\d.])")
 _PERCENT: Final = re.compile(r"(?<=\d)\s*(?:%|(?:percent|per cent|pct)\b)")
 _CHINESE_PERCENT: Final = re.compile(r"百分之\s*(\d+(?:\.\d+)?)")
 _CURRENCY: Final = re.compile(r"(?<=[$€£¥])\s+(?=\d)")
@@ -33,11 +34,12 @@ def normalize_for_match(text: str) -> str:
     """The form in which two texts are compared; not meant to be shown.
 
     NFKC, casefolded, blanks collapsed and none beside Chinese or Japanese, plain quotes and dashes, "1,200" as
-    "1200", "50 percent" and "百分之50" as "50%", "5km" as "5 km", "$ 5" as "$5".
+    "1200", "129.00" as "129", "50 percent" and "百分之50" as "50%", "5km" as "5 km", "$ 5" as "$5".
     """
     text = normalize_nfkc(_NARROW_GROUP.sub("", text)).casefold().translate(_PUNCTUATION)
     text = " ".join(text.split())
     text = _COMMA_GROUP.sub(lambda group: group[0].replace(",", ""), text)
+    text = _NO_CENTS.sub("", text)
     text = _CHINESE_PERCENT.sub(r"\1%", _PERCENT.sub("%", text))
     text = _UNIT.sub(" ", _CURRENCY.sub("", text))
     return _BLANK_AT_CJK.sub("", text)

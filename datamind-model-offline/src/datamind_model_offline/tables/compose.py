@@ -1,0 +1,316 @@
+"""From what a question names to one query; a question that is not fully understood becomes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from datamind_model_offline.tables import words
+from datamind_model_offline.tables.conditions import filters_of
+from datamind_model_offline.tables.cues import Cue
+from datamind_model_offline.tables.linking import Mention
+from datamind_model_offline.tables.query import Query
+from datamind_model_offline.tables.reading import Reading, is_ambiguous
+from datamind_model_offline.tables.schema import Column, name_words
+
+_ORDERS: Final = {
+    "up": 1, "down": -1, "price_up": 1, "price_down": -1, "late": 1, "early": -1, "old": 1, "young": -1,
+}  # fmt: skip
+# What "where", "who" and the like ask for, in words of column names.
+_ASKED: Final = {
+    "where": ("city", "location", "place", "address", "office", "country", "region", "site", "venue", "town", "城市", "地点", "地址", "位置", "所在地", "地区"),
+    "who": ("manager", "owner", "author", "lead", "head", "leader", "person", "teacher", "name", "customer", "employee", "负责人", "经理", "作者", "老师", "姓名", "客户"),
+    "price": ("price", "cost", "fee", "fare", "amount", "salary", "rent", "total", "价格", "单价", "售价", "金额", "费用", "票价"),
+    "howold": ("age", "年龄"),
+    "howlong": ("length", "duration", "hours", "minutes", "days", "时长", "长度", "天数", "小时"),
+    "howbig": ("area", "size", "面积"),
+    "howtall": ("height", "elevation", "高度", "身高", "海拔"),
+    "howheavy": ("weight", "mass", "重量", "体重"),
+    "howfar": ("distance", "距离", "里程"),
+}  # fmt: skip
+_ADJECTIVES: Final = {
+    "long": _ASKED["howlong"], "short": _ASKED["howlong"], "tall": _ASKED["howtall"], "heav": _ASKED["howheavy"],
+    "light": _ASKED["howheavy"], "fast": ("speed",), "slow": ("speed",), "old": ("age",), "young": ("age",),
+    "larg": ("area", "size", "population", "capacity"), "big": ("area", "size", "population", "capacity"),
+    "small": ("area", "size", "population", "capacity"), "hot": ("temperature",), "cold": ("temperature",),
+    "deep": ("depth",), "best": ("rating", "score"), "worst": ("rating", "score"),
+    "最长": _ASKED["howlong"], "最短": _ASKED["howlong"], "最重": ("重量", "体重"), "最轻": ("重量", "体重"),
+    "最贵": _ASKED["price"], "最便宜": _ASKED["price"], "最高": ("高度", "身高", "海拔"), "最快": ("速度",),
+    "最大": ("面积", "人口", "容量"), "最小": ("面积", "人口", "容量"), "最热": ("温度", "气温"), "最冷": ("温度", "气温"),
+}  # fmt: skip
+
+
+def compose(reading: Reading, mentions: Sequence[Mention]) -> Query | None:
+    """The query, or None when a word stays unexplained or something asked for has no column."""
+    if reading.unexplained or reading.cue("not", "yes_no") is not None:
+        return None
+    if not reading.names and not reading.values:
+        return None
+    filters = filters_of(reading)
+    if filters is None:
+        return None
+    free = [name for name in reading.names if name.kind == "column" and name not in filters.used]
+    if any(is_ambiguous(name, mentions) for name in free):
+        return None
+    composer = _Composer(reading, free, Query(reading.relation, filters=filters.filters))
+    return composer.query()
+
+
+class _Composer:
+    """Decides, for one reading, which of its columns is shown, measured, ordered by and grouped by."""
+
+    def __init__(self, reading: Reading, free: list[Mention], base: Query) -> None:
+        self.reading = reading
+        self.free = free
+        self.base = base
+        self.columns = list(dict.fromkeys(reading.column(name) for name in free))
+        self.measures = [column for column in self.columns if column.kind == "number" and not column.is_key]
+
+    def query(self) -> Query | None:
+        group, part, wanted = self._group()
+        if wanted and group is None:
+            return None
+        order = next((cue for cue in self.reading.cues if cue.name in _ORDERS), None)
+        if self.reading.cue("average", "sum") is not None or group is not None:
+            return self._aggregated(group, part, order)
+        if order is not None or self.reading.cue("top") is not None:
+            return self._extreme(order)
+        count = self.reading.cue("count")
+        if count is not None:
+            return self._counted(count)
+        return self._looked_up()
+
+    # Groups
+
+    def _group(self) -> tuple[Column | None, int, bool]:
+        cue = self.reading.cue("group")
+        if cue is None:
+            return None, 0, False
+        behind = self.reading.text.low[cue.end :].lstrip()
+        for word, part in (("month", 7), ("year", 4), ("月", 7), ("年", 4)):
+            dated = [column for column in self.reading.relation.columns if column.kind == "date"]
+            if behind.startswith(word) and len(dated) == 1:
+                return dated[0], part, True
+        name = next((one for one in self.reading.names if cue.end <= one.start <= cue.end + 3), None)
+        if name is None:
+            return None, 0, self.reading.text.language == "zh" or "each" in self.reading.text.low
+        if name.kind == "table":
+            table = self.reading.relation.table(name.table)
+            return (table.label() if len(self.reading.relation.tables) > 1 else None), 0, True
+        column = self.reading.column(name)
+        self._drop(column)
+        return column, 0, True
+
+    def _drop(self, column: Column) -> None:
+        self.columns = [one for one in self.columns if one != column]
+        self.measures = [one for one in self.measures if one != column]
+
+    # Aggregates
+
+    def _aggregated(self, group: Column | None, part: int, order: Cue | None) -> Query | None:
+        averaged = self.reading.cue("average") is not None
+        measure = self._measure()
+        direction, limit = self._direction(order)
+        if direction and group is None:
+            group = self._grouping()
+            if group is None:
+                # "the highest total": the largest cell of a column that is called so
+                return self._extreme(order)
+        counts = self.reading.cue("count") is not None or (measure is None and not averaged)
+        base = replace(self.base, group=group, part=part, order=direction, limit=limit)
+        if counts and (measure is None or not self.reading.cue("sum", "average")):
+            if measure is None and self.reading.cue("sum") and not self.reading.cue("count") and not self._named():
+                return None
+            return replace(base, aggregate="count", **self._what_is_counted(group))
+        if measure is None or (not self.columns and measure not in self.measures and not self._is_asked(measure)):
+            return None
+        self._drop(measure)
+        left = [column for column in self.columns if column != group]
+        if left:
+            return None
+        return replace(base, aggregate="average" if averaged else "sum", measure=measure)
+
+    def _is_asked(self, measure: Column) -> bool:
+        return self.reading.cue("price", "howold", "howlong", "sum", "average") is not None and measure.kind == "number"
+
+    def _named(self) -> bool:
+        return any(name.kind == "table" for name in self.reading.names)
+
+    def _what_is_counted(self, group: Column | None) -> dict[str, Column]:
+        """A column of which values are counted, or nothing for rows."""
+        left = [column for column in self.columns if column != group]
+        tables = [name.table for name in self.reading.names if name.kind == "table"]
+        if left and not tables:
+            return {"measure": left[0]}
+        main = self.reading.relation.tables
+        if len(main) > 1 and tables and tables[0] == main[1].name and self.reading.relation.keys:
+            return {"measure": self.reading.relation.keys[1]}
+        label = main[0].label()
+        if len(main) == 1 and tables and not any(n.score == 1 for n in self.reading.names if n.kind == "table"):
+            # "how many students" of a table of their marks
+            return {"measure": label} if label.distinct < main[0].rows else {}
+        return {}
+
+    def _measure(self) -> Column | None:
+        if self.measures:
+            return self.measures[0]
+        asked = next((cue.name for cue in self.reading.cues if cue.name in _ASKED), "")
+        if not asked and not self.columns and self.reading.cue("average") is not None:
+            return self._only_number()
+        return self._called(_ASKED[asked], "number") if asked and asked not in ("where", "who") else None
+
+    def _only_number(self) -> Column | None:
+        numbers = [c for c in self.reading.relation.columns if c.kind == "number" and not c.is_key]
+        return numbers[0] if len(numbers) == 1 else None
+
+    def _called(self, names: Iterable[str], kind: str = "") -> Column | None:
+        """The one column that is called by one of these words, the first word first."""
+        columns = [column for column in self.reading.relation.columns if not kind or column.kind == kind]
+        columns = [column for column in columns if column not in {one.column for one in self.base.filters}]
+        for name in names:
+            wanted = words.stem(name)
+            found = [column for column in columns if wanted in name_words(column.name) or name in column.name]
+            if found:
+                return found[0] if len(found) == 1 else None
+        return None
+
+    # Extremes
+
+    def _direction(self, order: Cue | None) -> tuple[int, int]:
+        top = self.reading.cue("top")
+        limit = int(top.first) if top is not None and top.first.isdigit() else 0
+        if order is None:
+            text = self.reading.text.low[top.start : top.end + 12] if top is not None else ""
+            down = any(word in text for word in ("least", "lowest", "cheapest", "worst", "smallest", "最低", "最少", "最小", "最便宜"))
+            return (0 if top is None else -1 if down else 1), limit
+        return _ORDERS[order.name], limit
+
+    def _grouping(self) -> Column | None:
+        """The column that "which region" asks for, if several rows share its values."""
+        others = [column for column in self.columns if column.kind != "number" or column.is_key]
+        return others[0] if len(others) == 1 else None
+
+    def _extreme(self, order: Cue | None) -> Query | None:
+        direction, limit = self._direction(order)
+        measure = self._ordered_by(order)
+        most = order is not None and self._called_most(self.reading.text.low[order.start : order.end])
+        if measure is None:
+            group = self._grouping()
+            if most and group is not None and _repeats(group, self.reading):
+                self._drop(group)
+                return replace(self.base, aggregate="count", group=group, order=direction, limit=limit or 1)
+            return None
+        if order is not None and order.name in ("old", "young") and _is_birth(measure):
+            direction = -direction
+        self._drop(measure)
+        table = self.reading.relation.table(measure.table)
+        shown = tuple(column for column in self.columns if column != measure)
+        group = shown[0] if len(shown) == 1 else None
+        if group is not None and _repeats(group, self.reading) and measure.is_additive and group.kind != "number":
+            return replace(self.base, aggregate="sum", group=group, measure=measure, order=direction, limit=limit or 1)
+        label = table.label()
+        return replace(self.base, label=label, shown=shown, measure=measure, order=direction, limit=limit)
+
+    def _ordered_by(self, order: Cue | None) -> Column | None:
+        if order is not None and order.name in ("late", "early"):
+            dated = [column for column in self.columns if column.kind == "date"]
+            dated = dated or [column for column in self.reading.relation.columns if column.kind == "date"]
+            years = [column for column in self.reading.relation.columns if "year" in name_words(column.name) or "年" in column.name]
+            return dated[0] if len(dated) == 1 else years[0] if len(years) == 1 and not dated else None
+        if order is not None and order.name in ("price_up", "price_down"):
+            return self.measures[0] if self.measures else self._called(_ASKED["price"], "number")
+        if order is not None and order.name in ("old", "young"):
+            return self._called(("age", "年龄", "birth", "born", "birthday", "出生", "year", "founded", "built"))
+        if self.measures:
+            return self.measures[0]
+        dated = [column for column in self.columns if column.kind == "date"]
+        if dated:
+            return dated[0]
+        said = self.reading.text.low[order.start : order.end] if order is not None else ""
+        known = next((names for word, names in _ADJECTIVES.items() if said.startswith(word)), ())
+        return self._called(known) or (self._only_number() if not self._called_most(said) else None)
+
+    @staticmethod
+    def _called_most(said: str) -> bool:
+        """Whether it counts rows rather than compares cells."""
+        return said in ("most", "least", "fewest", "最多", "最少")
+
+    # Counts and cells
+
+    def _counted(self, cue: Cue) -> Query | None:
+        behind = [name for name in self.reading.names if name.start >= cue.end - 1]
+        first = min(behind, key=lambda name: name.start, default=None)
+        if first is not None and first.kind == "column":
+            column = self.reading.column(first)
+            if column in self.measures:
+                rest = [one for one in self.columns if one != column]
+                return None if rest else replace(self.base, aggregate="sum", measure=column)
+            if column in self.columns:
+                return self._counted_values(column)
+        if self.measures and not self._named():
+            return replace(self.base, aggregate="sum", measure=self.measures[0])
+        others = [column for column in self.columns if column not in self.measures]
+        if len(others) == 1 and not self._named():
+            return self._counted_values(others[0])
+        if self.columns or not (self._named() or self.base.filters):
+            return None
+        if not self._named():
+            return None
+        return replace(self.base, aggregate="count", **self._what_is_counted(None))
+
+    def _counted_values(self, column: Column) -> Query | None:
+        rest = [one for one in self.columns if one != column]
+        return None if rest else replace(self.base, aggregate="distinct", measure=column)
+
+    def _looked_up(self) -> Query | None:
+        shown = list(self.columns)
+        asked = next((cue.name for cue in self.reading.cues if cue.name in _ASKED or cue.name == "when"), "")
+        if not shown and asked:
+            column = self._when() if asked == "when" else self._called(_ASKED[asked])
+            if column is None and not (asked == "who" and self.reading.cue("list", "who")):
+                return None
+            shown = [column] if column is not None else []
+        if asked == "when" and not any(column.kind == "date" or "year" in name_words(column.name) or "年" in column.name for column in shown):
+            column = self._when()
+            if column is None:
+                return None
+            shown = [column]
+        if not self.base.filters:
+            return self._listed(shown)
+        table = self.reading.relation.tables[0] if not shown else self.reading.relation.table(shown[0].table)
+        label = table.label()
+        if not shown:
+            if not (self._named() or self.reading.cue("list", "who")):
+                return None
+            named = {one.column for one in self.base.filters}
+            repeated = 0 < label.distinct < table.rows
+            return replace(self.base, shown=(label,), is_distinct=repeated) if label not in named else None
+        filtered = {one.column for one in self.base.filters if one.values}
+        is_said = label in filtered or label in shown
+        return replace(self.base, shown=tuple(shown), label=None if is_said else label)
+
+    def _when(self) -> Column | None:
+        dated = [column for column in self.reading.relation.columns if column.kind == "date"]
+        years = [column for column in self.reading.relation.columns if "year" in name_words(column.name) or "年" in column.name]
+        found = dated or years
+        return found[0] if len(found) == 1 else None
+
+    def _listed(self, shown: list[Column]) -> Query | None:
+        """"Which regions are there?": the values of a column, or the names of all rows."""
+        if self.reading.cue("list", "distinct") is None:
+            return None
+        if len(shown) == 1 and not self.measures:
+            return replace(self.base, shown=(shown[0],), is_distinct=True)
+        if not shown and self._named() and len(self.reading.relation.tables) == 1:
+            return replace(self.base, shown=(self.reading.relation.tables[0].label(),), is_distinct=True)
+        return None
+
+
+def _repeats(column: Column, reading: Reading) -> bool:
+    rows = reading.relation.tables[0].rows
+    return len(reading.relation.tables) > 1 or 0 < column.distinct < rows
+
+
+def _is_birth(column: Column) -> bool:
+    return column.kind == "date" or any(word in column.name.lower() for word in ("birth", "born", "year", "founded", "built", "出生", "年"))

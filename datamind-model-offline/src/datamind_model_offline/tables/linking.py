@@ -1,0 +1,198 @@
+"""Which tables, columns and values a question names, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from datamind.capabilities.text.offsets import normalize_nfkc
+from datamind_model_offline.tables import words
+from datamind_model_offline.tables.cues import is_light
+from datamind_model_offline.tables.schema import Column, Table, literal, quoted, variants
+
+MentionKind = Literal["table", "column", "value"]
+MAX_QUESTION_CHARS: Final = 400
+_LATIN: Final = re.compile(r"[^\W_\u3400-\u9fff]+(?:[-'’.][^\W_\u3400-\u9fff]+)*(?:_[^\W_\u3400-\u9fff]+)*")
+_HAN: Final = re.compile(r"[\u3400-\u9fff]+")
+_MOST_COLUMNS: Final = 60
+_MOST_WORDS: Final = 12
+_VALUE_CHARS: Final = 80
+_EACH: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of Latin or like letters."""
+
+    start: int
+    end: int
+    low: str
+    stem: str
+    is_name: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A question prepared for linking; ``low`` has the same length as ``shown``."""
+
+    shown: str
+    low: str
+    words: tuple[Word, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place of the question that names a table, a column or a value of a column.
+
+    Attributes:
+        score: 1.0 for the name itself, less for a part of it or another word.
+        value: As it stands in the cell.
+    """
+
+    start: int
+    end: int
+    kind: MentionKind
+    score: float
+    table: str
+    column: str = ""
+    value: str = ""
+
+
+def prepare(question: str, language: str) -> Text:
+    """Normalise a question and find its words."""
+    shown = normalize_nfkc(question[:MAX_QUESTION_CHARS]).replace("’", "'").strip()
+    low = "".join(lower if len(lower := char.lower()) == 1 else char for char in shown)
+    found = [_word(match, first=match.start() == 0) for match in _LATIN.finditer(shown)]
+    return Text(shown, low, tuple(found), language)
+
+
+def _word(match: re.Match[str], *, first: bool) -> Word:
+    raw = match[0]
+    text = re.sub(r"['’]s?\Z", "", raw)
+    is_name = (raw[0].isupper() and not first) or any(char.isdigit() for char in raw)
+    return Word(match.start(), match.start() + len(text), text.lower(), words.stem(text), is_name)
+
+
+def name_mentions(text: Text, tables: Sequence[Table]) -> Iterator[Mention]:
+    """Every place that may name one of the tables or columns."""
+    for table in tables:
+        for variant in variants(table.name):
+            for start, end in _places(text, variant.said):
+                yield Mention(start, end, "table", variant.score, table.name)
+        for column in table.columns:
+            for variant in variants(column.name):
+                for start, end in _places(text, variant.said):
+                    yield Mention(start, end, "column", variant.score, table.name, column.name)
+
+
+def _places(text: Text, said: tuple[str, ...] | str) -> Iterator[tuple[int, int]]:
+    if isinstance(said, str):
+        yield from (match.span() for match in re.finditer(re.escape(said), text.shown))
+        return
+    stems = [word.stem for word in text.words]
+    for i in range(len(stems) - len(said) + 1):
+        if tuple(stems[i : i + len(said)]) == said:
+            yield text.words[i].start, text.words[i + len(said) - 1].end
+
+
+def lookup_sql(text: Text, tables: Sequence[Table]) -> str:
+    """One statement that finds which cells the question may name; empty when there is nothing to look for."""
+    sought = _sought(text)
+    parts = []
+    for table in tables:
+        for column in table.columns:
+            if len(parts) < _MOST_COLUMNS:
+                parts.append(_lookup(text.low, sought, table, column))
+    return " UNION ALL ".join(parts)
+
+
+def _sought(text: Text) -> list[str]:
+    latin = [
+        word.stem if word.low.startswith(word.stem) else word.low
+        for word in text.words
+        if len(word.low) > 2 and (word.is_name or not is_light(word.low))
+    ]
+    pairs = [run[0][i : i + 2] for run in _HAN.finditer(text.low) for i in range(len(run[0]) - 1)]
+    return list(dict.fromkeys([*latin, *pairs]))[: _MOST_WORDS if not pairs else 3 * _MOST_WORDS]
+
+
+def _lookup(low: str, sought: Sequence[str], table: Table, column: Column) -> str:
+    cell = f"CAST({quoted(column.name)} AS VARCHAR)"
+    tests = [f"instr({literal(low)}, lower({cell})) > 0"]
+    tests += [f"instr(lower({cell}), {literal(word)}) > 0" for word in sought]
+    return (
+        f"SELECT * FROM (SELECT DISTINCT {literal(table.name)} AS t, {literal(column.name)} AS c, {cell} AS v "  # noqa: S608
+        f"FROM {quoted(table.name)} WHERE length({cell}) BETWEEN 1 AND {_VALUE_CHARS} AND ({' OR '.join(tests)}) "
+        f"LIMIT {_EACH})"
+    )
+
+
+def value_mentions(text: Text, cells: Sequence[Sequence[object]]) -> Iterator[Mention]:
+    """Every place that names one of the looked-up cells: whole, by its stems, or by a part that names no other."""
+    partial: dict[tuple[str, str, int, int], list[Mention]] = {}
+    for table, column, value in ((str(a), str(b), str(c)) for a, b, c in cells if c is not None):
+        whole = list(_whole(text, table, column, value))
+        yield from whole
+        if whole:
+            continue
+        for mention in _part(text, table, column, value):
+            partial.setdefault((table, column, mention.start, mention.end), []).append(mention)
+    for mentions in partial.values():
+        if len(mentions) == 1:
+            yield mentions[0]
+
+
+def _whole(text: Text, table: str, column: str, value: str) -> Iterator[Mention]:
+    low = normalize_nfkc(value).lower().strip()
+    if not low:
+        return
+    for match in re.finditer(re.escape(low), text.low):
+        start, end = match.span()
+        if _is_bordered(text.low, start, end):
+            same_case = text.shown[start:end] == normalize_nfkc(value).strip()
+            yield Mention(start, end, "value", 1.0 if same_case else 0.97, table, column, value)
+            return
+    stems = tuple(words.stem(word) for word in _LATIN.findall(low))
+    if stems and not _HAN.search(low):
+        for start, end in _places(text, stems):
+            yield Mention(start, end, "value", 0.9, table, column, value)
+            return
+
+
+def _is_bordered(low: str, start: int, end: int) -> bool:
+    def joins(a: str, b: str) -> bool:
+        return a.isalnum() and b.isalnum() and not (_HAN.match(a) or _HAN.match(b))
+
+    before = start > 0 and joins(low[start - 1], low[start])
+    after = end < len(low) and joins(low[end - 1], low[end])
+    return not before and not after
+
+
+def _part(text: Text, table: str, column: str, value: str) -> Iterator[Mention]:
+    low = normalize_nfkc(value).lower()
+    have = {words.stem(word) for word in _LATIN.findall(low)}
+    runs: list[list[Word]] = []
+    for word in text.words:
+        if word.stem in have and not (is_light(word.low) and not word.is_name):
+            if runs and runs[-1][-1].end + 2 > word.start:
+                runs[-1].append(word)
+            else:
+                runs.append([word])
+    if runs:
+        best = max(runs, key=len)
+        if any(word.is_name for word in best) or len(best) * 2 >= len(have):
+            yield Mention(best[0].start, best[-1].end, "value", 0.6 + 0.1 * len(best) / len(have), table, column, value)
+    yield from _han_part(text, table, column, value, low)
+
+
+def _han_part(text: Text, table: str, column: str, value: str, low: str) -> Iterator[Mention]:
+    for run in _HAN.findall(low):
+        for size in range(len(run) - 1, max(1, (len(run) - 1) // 2), -1):
+            part = run[:size]
+            place = text.low.find(part)
+            if place >= 0 and size >= 2:
+                yield Mention(place, place + size, "value", 0.7, table, column, value)
+                return
