@@ -17,7 +17,7 @@ from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.question import Question, analyse, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
-from datamind_model_offline.structured import structured_answer, table_stage
+from datamind_model_offline.structured import graph_stage, structured_answer, table_stage
 from datamind_model_offline.utilities import utility_call
 
 MAX_ROUNDS: Final = 11
@@ -116,10 +116,10 @@ def _stages(reading: Reading) -> list[Stage]:
         FormName.COUNT: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.LISTING: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.SUMMARY: [_documents, _whole_document, _passages],
-        FormName.HISTORY: [_history, _memories, _tables, _passages, _wide_passages],
+        FormName.HISTORY: [_history, _memories, _tables, _graph, _passages, _wide_passages],
         FormName.SKILL: [_memories, _skills, _skill_body, _passages, _wide_passages],
     }
-    default = [_memories, _tables, _passages, _wide_passages, _skills, _skill_body]
+    default = [_memories, _tables, _graph, _passages, _wide_passages, _skills, _skill_body]
     return [_utility, *special.get(reading.parsed.form, default)]
 
 
@@ -147,6 +147,10 @@ def _history(reading: Reading) -> list[PlannedCall]:
 
 def _tables(reading: Reading) -> list[PlannedCall]:
     return table_stage(reading.conversation, reading.language)
+
+
+def _graph(reading: Reading) -> list[PlannedCall]:
+    return graph_stage(reading.conversation, reading.language)
 
 
 def _passages(reading: Reading) -> list[PlannedCall]:

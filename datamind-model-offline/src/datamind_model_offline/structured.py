@@ -16,11 +16,36 @@ def table_stage(conversation: Conversation, language: str) -> list[PlannedCall]:
     return table_calls(asked) if asked is not None else []
 
 
+def graph_stage(conversation: Conversation, language: str) -> list[PlannedCall]:
+    """The next reads of the graph."""
+    if not conversation.holds("graph"):
+        return []
+    from datamind_model_offline.graph.plan import ask_graph, graph_calls
+
+    asked = ask_graph(conversation, conversation.text, language)
+    return graph_calls(asked) if asked is not None else []
+
+
 def structured_answer(conversation: Conversation, language: str) -> str:
     """What cells and statements answer, with citations; empty when they do not."""
+    return _from_tables(conversation, conversation.text, language) or _from_graph(
+        conversation, conversation.text, language
+    )
+
+
+def _from_tables(conversation: Conversation, question: str, language: str) -> str:
+    if not any(step.name == "db_query_sql" for step in conversation.steps):
+        return ""
     from datamind_model_offline.tables.plan import ask_tables, table_answer
 
-    if any(step.name == "db_query_sql" for step in conversation.steps):
-        asked = ask_tables(conversation, conversation.text, language)
-        return table_answer(asked, language) if asked is not None else ""
-    return ""
+    asked = ask_tables(conversation, question, language)
+    return table_answer(asked, language) if asked is not None else ""
+
+
+def _from_graph(conversation: Conversation, question: str, language: str) -> str:
+    if not any(step.name == "graph_neighbors" or step.name == "graph_path" for step in conversation.steps):
+        return ""
+    from datamind_model_offline.graph.plan import ask_graph, graph_answer
+
+    asked = ask_graph(conversation, question, language)
+    return graph_answer(asked, language) if asked is not None else ""

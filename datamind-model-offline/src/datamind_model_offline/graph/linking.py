@@ -15,16 +15,19 @@ from datamind_model_offline.tables.cues import is_light, without_light_han
 from datamind_model_offline.tables.linking import Text
 
 _HAN: Final = re.compile(r"[\u3400-\u9fff]+")
-_GENERIC: Final = frozenset(map(words.stem, "has have is are was were of by in at to with on for from a the and".split()))  # noqa: SIM905
-_CLASSES: Final = frozenset(
-    map(
-        words.stem,
-        "person people company companies city country place firm organization organisation thing one man woman "
-        "employee colleague someone town entity institution project member relation relationship related connected "
-        "connection linked link name product book file which".split(),  # noqa: SIM905
-    )
+_GENERIC: Final = frozenset(
+    map(words.stem, re.findall(r"\w+", "has have is are was were of by in at to with on for from a the and"))
 )
-_HAN_CLASSES: Final = re.compile(r"人员|人|公司|城市|国家|地方|机构|组织|企业|项目|产品|关系|联系|关联|之间|怎么|如何|名字|东西|部门|员工")
+_CLASS_WORDS: Final = """
+    person people company companies city country place firm organization organisation thing one man woman employee
+    colleague someone town entity institution project member relation relationship related connected connection linked
+    link name product book file which
+"""
+_CLASSES: Final = frozenset(map(words.stem, _CLASS_WORDS.split()))
+_HAN_CLASSES: Final = re.compile(
+    r"人员|人|公司|城市|国家|地方|机构|组织|企业|项目|产品|关系|联系|关联|之间|怎么|如何|名字|东西|部门|员工|大学|学校|医院|银行|团队|哪所|位置|老师|同事"
+)
+_NEAR: Final = 12
 Direction = Literal["subject", "object"]
 
 
@@ -76,7 +79,9 @@ def _is_bordered(low: str, start: int, end: int) -> bool:
     )
 
 
-def relation_mentions(text: Text, relations: Sequence[Relation], taken: Iterable[EntityMention]) -> list[RelationMention]:
+def relation_mentions(
+    text: Text, relations: Sequence[Relation], taken: Iterable[EntityMention]
+) -> list[RelationMention]:
     """The words outside entities that fit a predicate of the graph, in their order."""
     spans = [(one.start, one.end) for one in taken]
     usable = [relation for relation in relations if not NAMING & set(relation.names)]
@@ -85,8 +90,25 @@ def relation_mentions(text: Text, relations: Sequence[Relation], taken: Iterable
         fits = tuple((relation, score) for relation in usable if (score := _fit(relation, keys)) > 0)
         if fits:
             best = max(score for _, score in fits)
+            if best < 0.7 and keys[0] in _CLASSES:
+                continue  # "how many people work": a word for the kind of thing asked for
             found.append(RelationMention(start, end, tuple(fit for fit in fits if fit[1] >= best - 0.15)))
-    return found
+    return _merged(sorted(found, key=lambda one: one.start), spans)
+
+
+def _merged(found: Sequence[RelationMention], spans: Sequence[tuple[int, int]]) -> list[RelationMention]:
+    """Neighbouring words of one relation as one: "is the seat located", 总部所在."""
+    kept: list[RelationMention] = []
+    for one in found:
+        last = kept[-1] if kept else None
+        same = last is not None and {r.iri for r, _ in last.relations} & {r.iri for r, _ in one.relations}
+        between = last is not None and any(last.end <= start < one.start for start, _ in spans)
+        if last is None or not same or between or one.start - last.end > _NEAR:
+            kept.append(one)
+            continue
+        both = [(r, max(score, dict(last.relations).get(r, 0.0))) for r, score in one.relations if r.iri in same]
+        kept[-1] = RelationMention(last.start, one.end, tuple(both))
+    return kept
 
 
 def _terms(text: Text, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -97,12 +119,12 @@ def _terms(text: Text, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
         if is_free(word.start, word.end) and word.stem not in _GENERIC:
             yield word.start, word.end, (word.stem,)
     covered = "".join(char if is_free(i, i + 1) else " " for i, char in enumerate(text.low))
-    for word in han_words():
-        if len(word) < 2 and word not in ("住", "教", "写", "画", "吃"):
+    for said in han_words():
+        if len(said) < 2 and said not in ("住", "教", "写", "画", "吃"):
             continue
-        for match in re.finditer(re.escape(word), covered):
-            yield *match.span(), (word,)
-            covered = covered[: match.start()] + " " * len(word) + covered[match.end() :]
+        for match in re.finditer(re.escape(said), covered):
+            yield *match.span(), (said,)
+            covered = covered[: match.start()] + " " * len(said) + covered[match.end() :]
 
 
 def _fit(relation: Relation, keys: tuple[str, ...]) -> float:
@@ -129,15 +151,14 @@ def relation_words(name: str) -> list[str]:
 
 def unexplained(text: Text, spans: Sequence[tuple[int, int]]) -> list[str]:
     """Content words that neither an entity nor a relation explains."""
+
     def is_taken(start: int, end: int) -> bool:
         return any(start < stop and begin < end for begin, stop in spans)
 
     left = [
         word.low
         for word in text.words
-        if not is_taken(word.start, word.end)
-        and word.stem not in _CLASSES
-        and (word.is_name or not is_light(word.low))
+        if not is_taken(word.start, word.end) and word.stem not in _CLASSES and (word.is_name or not is_light(word.low))
     ]
     covered = "".join(" " if is_taken(i, i + 1) else char for i, char in enumerate(text.low))
     for run in _HAN.findall(covered):
@@ -159,7 +180,10 @@ def asked_end(text: Text, place: tuple[int, int], mention: RelationMention, rela
     said = text.low[mention.start : mention.end]
     by_entity = not is_behind and re.search(r"\bby\b|被|由", between) is not None
     possessive = is_behind and re.match(r"\s*['’]s?\s|\s*的", text.low[end : end + 3]) is not None
-    passive = is_behind and (re.search(r"\bby\b", behind + text.low[mention.end :]) or re.search(r"由谁|被谁", text.low)) is not None
+    passive = (
+        is_behind
+        and (re.search(r"\bby\b", behind + text.low[mention.end :]) or re.search(r"由谁|被谁", text.low)) is not None
+    )
     fronted = is_behind and not possessive and not passive
     kind = _kind(relation)
     if text.language == "en" and is_behind and not possessive and re.search(r"\b(?:who|what|which\b.*)\s*\Z", before):
@@ -179,16 +203,47 @@ def _kind(relation: Relation) -> str:
     if name.endswith(" of"):
         return "of"
     first = name.split(" ")[0]
-    if re.search(r"(?:ed|[^s]s|born|led|taught|wrote|made|won|built)\Z", first) and len(first) > 2 and first not in _NOUNS:
+    if (
+        re.search(r"(?:ed|[^s]s|born|led|taught|wrote|made|won|built)\Z", first)
+        and len(first) > 2
+        and first not in _NOUNS
+    ):
         return "verb"
     if name in ("work at", "work in", "live in", "study at", "report to", "belong to", "part of"):
         return "verb"
     if _HAN.fullmatch(name):
-        return "noun" if name.endswith(("人", "者", "长", "地", "师", "国", "城市", "方", "商", "部门", "单位", "总部", "经理", "主管", "配偶", "首都", "上级", "成员")) else "verb"
+        return (
+            "noun"
+            if name.endswith(
+                (
+                    "人",
+                    "者",
+                    "长",
+                    "地",
+                    "师",
+                    "国",
+                    "城市",
+                    "方",
+                    "商",
+                    "部门",
+                    "单位",
+                    "总部",
+                    "经理",
+                    "主管",
+                    "配偶",
+                    "首都",
+                    "上级",
+                    "成员",
+                )
+            )
+            else "verb"
+        )
     return "noun"
 
 
-_NOUNS: Final = frozenset({"headquarters", "employees", "members", "parents", "children", "boss", "species", "status", "address", "class"})
+_NOUNS: Final = frozenset(
+    {"headquarters", "employees", "members", "parents", "children", "boss", "species", "status", "address", "class"}
+)
 
 
 def _is_agent_noun(word: str) -> bool:

@@ -86,7 +86,7 @@ def _value(cell: Any, column: Column | None) -> str:
     if cell is None:
         return "–"
     text = str(cell)
-    is_number = isinstance(cell, int | float) or (column is None or column.kind == "number") and _is_decimal(text)
+    is_number = isinstance(cell, int | float) or ((column is None or column.kind == "number") and _is_decimal(text))
     if not is_number or (column is not None and (column.is_key or _is_year(column))):
         return shown_text(text)
     text = format(Decimal(text), "f")

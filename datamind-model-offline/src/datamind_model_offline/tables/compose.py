@@ -122,7 +122,7 @@ class _Composer:
         if counts and (measure is None or not self.reading.cue("sum", "average")):
             if measure is None and self.reading.cue("sum") and not self.reading.cue("count") and not self._named():
                 return None
-            return replace(base, aggregate="count", **self._what_is_counted(group))
+            return replace(base, aggregate="count", measure=self._what_is_counted(group))
         if measure is None or (not self.columns and measure not in self.measures and not self._is_asked(measure)):
             return None
         self._drop(measure)
@@ -137,20 +137,20 @@ class _Composer:
     def _named(self) -> bool:
         return any(name.kind == "table" for name in self.reading.names)
 
-    def _what_is_counted(self, group: Column | None) -> dict[str, Column]:
+    def _what_is_counted(self, group: Column | None) -> Column | None:
         """A column of which values are counted, or nothing for rows."""
         left = [column for column in self.columns if column != group]
         tables = [name.table for name in self.reading.names if name.kind == "table"]
         if left and not tables:
-            return {"measure": left[0]}
+            return left[0]
         main = self.reading.relation.tables
         if len(main) > 1 and tables and tables[0] == main[1].name and self.reading.relation.keys:
-            return {"measure": self.reading.relation.keys[1]}
+            return self.reading.relation.keys[1]
         label = main[0].label()
         if len(main) == 1 and tables and not any(n.score == 1 for n in self.reading.names if n.kind == "table"):
             # "how many students" of a table of their marks
-            return {"measure": label} if label.distinct < main[0].rows else {}
-        return {}
+            return label if label.distinct < main[0].rows else None
+        return None
 
     def _measure(self) -> Column | None:
         if self.measures:
@@ -182,7 +182,10 @@ class _Composer:
         limit = int(top.first) if top is not None and top.first.isdigit() else 0
         if order is None:
             text = self.reading.text.low[top.start : top.end + 12] if top is not None else ""
-            down = any(word in text for word in ("least", "lowest", "cheapest", "worst", "smallest", "最低", "最少", "最小", "最便宜"))
+            down = any(
+                word in text
+                for word in ("least", "lowest", "cheapest", "worst", "smallest", "最低", "最少", "最小", "最便宜")
+            )
             return (0 if top is None else -1 if down else 1), limit
         return _ORDERS[order.name], limit
 
@@ -216,7 +219,11 @@ class _Composer:
         if order is not None and order.name in ("late", "early"):
             dated = [column for column in self.columns if column.kind == "date"]
             dated = dated or [column for column in self.reading.relation.columns if column.kind == "date"]
-            years = [column for column in self.reading.relation.columns if "year" in name_words(column.name) or "年" in column.name]
+            years = [
+                column
+                for column in self.reading.relation.columns
+                if "year" in name_words(column.name) or "年" in column.name
+            ]
             return dated[0] if len(dated) == 1 else years[0] if len(years) == 1 and not dated else None
         if order is not None and order.name in ("price_up", "price_down"):
             return self.measures[0] if self.measures else self._called(_ASKED["price"], "number")
@@ -257,7 +264,7 @@ class _Composer:
             return None
         if not self._named():
             return None
-        return replace(self.base, aggregate="count", **self._what_is_counted(None))
+        return replace(self.base, aggregate="count", measure=self._what_is_counted(None))
 
     def _counted_values(self, column: Column) -> Query | None:
         rest = [one for one in self.columns if one != column]
@@ -271,7 +278,9 @@ class _Composer:
             if column is None and not (asked == "who" and self.reading.cue("list", "who")):
                 return None
             shown = [column] if column is not None else []
-        if asked == "when" and not any(column.kind == "date" or "year" in name_words(column.name) or "年" in column.name for column in shown):
+        if asked == "when" and not any(
+            column.kind == "date" or "year" in name_words(column.name) or "年" in column.name for column in shown
+        ):
             column = self._when()
             if column is None:
                 return None
@@ -292,12 +301,16 @@ class _Composer:
 
     def _when(self) -> Column | None:
         dated = [column for column in self.reading.relation.columns if column.kind == "date"]
-        years = [column for column in self.reading.relation.columns if "year" in name_words(column.name) or "年" in column.name]
+        years = [
+            column
+            for column in self.reading.relation.columns
+            if "year" in name_words(column.name) or "年" in column.name
+        ]
         found = dated or years
         return found[0] if len(found) == 1 else None
 
     def _listed(self, shown: list[Column]) -> Query | None:
-        """"Which regions are there?": the values of a column, or the names of all rows."""
+        """ "Which regions are there?": the values of a column, or the names of all rows."""
         if self.reading.cue("list", "distinct") is None:
             return None
         if len(shown) == 1 and not self.measures:
@@ -313,4 +326,6 @@ def _repeats(column: Column, reading: Reading) -> bool:
 
 
 def _is_birth(column: Column) -> bool:
-    return column.kind == "date" or any(word in column.name.lower() for word in ("birth", "born", "year", "founded", "built", "出生", "年"))
+    return column.kind == "date" or any(
+        word in column.name.lower() for word in ("birth", "born", "year", "founded", "built", "出生", "年")
+    )

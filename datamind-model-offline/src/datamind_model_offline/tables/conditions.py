@@ -60,7 +60,7 @@ def _repeated(reading: Reading, filters: list[Filter]) -> set[Mention]:
     for name in reading.names:
         if name.kind == "column" and reading.column(name) in columns:
             beside = any(
-                value.column == name.column and -4 <= name.start - value.end <= 1 or 0 <= value.start - name.end <= 6
+                (value.column == name.column and -4 <= name.start - value.end <= 1) or 0 <= value.start - name.end <= 6
                 for value in reading.values
                 if value.column == name.column
             )
@@ -111,7 +111,11 @@ def _years(reading: Reading, bounds: tuple[str, ...]) -> tuple[Filter, set[Menti
 
 def _year_columns(reading: Reading) -> list[Column]:
     numbers = [column for column in reading.relation.columns if column.kind == "number"]
-    named = [column for column in numbers if "year" in name_words(column.name) or column.name.endswith(("年", "年份", "年度"))]
+    named = [
+        column
+        for column in numbers
+        if "year" in name_words(column.name) or column.name.endswith(("年", "年份", "年度"))
+    ]
     return named or [column for column in numbers if _holds_years(column)]
 
 
@@ -140,9 +144,9 @@ def _side(reading: Reading, when: When) -> tuple[date, date]:
     behind = reading.text.low[when.end : when.end + 3]
     if (before and before[-1] == "before") or behind.startswith(("之前", "以前")):
         return date.min, when.first
-    if before and before[-1] == "after" or behind.startswith(("之后", "以后")):
+    if (before and before[-1] == "after") or behind.startswith(("之后", "以后")):
         return when.after, date.max
-    if before and before[-1] == "since" or behind.startswith(("以来", "起")):
+    if (before and before[-1] == "since") or behind.startswith(("以来", "起")):
         return when.first, date.max
     if before and before[-1] in ("until", "till"):
         return date.min, when.after

@@ -17,9 +17,7 @@ _ADJECTIVES_UP: Final = (
     "highest|largest|biggest|greatest|maximum|max|most|top|longest|tallest|heaviest|latest|newest|fastest|youngest"
     "|best|most recent|last|deepest|widest|hottest|warmest|strongest"
 )
-_ADJECTIVES_DOWN: Final = (
-    "lowest|smallest|minimum|min|least|fewest|shortest|lightest|earliest|oldest|slowest|cheapest|worst|first|coldest|lowest"
-)
+_ADJECTIVES_DOWN: Final = "lowest|smallest|minimum|min|least|fewest|shortest|lightest|earliest|oldest|slowest|cheapest|worst|first|coldest|lowest"
 
 # Tried in order; each takes words that no cue before it took.
 EN: Final = (
@@ -101,7 +99,7 @@ _LIGHT_EN: Final = frozenset(
     show give list name value values row rows record records entry entries table data database recorded listed
     registered according as per each by than more less did then just only currently current now right today so my our
     sort sorted order ordered descending ascending respectively one ones item items thing things overall exactly whose
-    where when year month quarter during within between before after since until until' s 's having got belong belongs
+    placed made taken given happened done where when year month quarter during within between before after since until until' s 's having got belong belongs
     people person column field figure figures cell amounting number total
     """.split()  # noqa: SIM905
 )
@@ -124,9 +122,11 @@ class Cue:
     second: str = ""
 
 
-_SMALL: Final = dict(zip("two three four five six seven eight nine ten".split(), range(2, 11), strict=True)) | dict(  # noqa: SIM905
-    zip("二三四五六七八九十", range(2, 11), strict=True)
-) | {"两": 2}
+_SMALL: Final = (
+    dict(zip(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], range(2, 11), strict=True))
+    | dict(zip("二三四五六七八九十", range(2, 11), strict=True))
+    | {"两": 2}
+)
 
 
 @lru_cache(maxsize=2)

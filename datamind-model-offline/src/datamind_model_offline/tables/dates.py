@@ -11,8 +11,20 @@ from typing import Final
 _MONTHS: Final = {
     name: number
     for number, names in enumerate(
-        "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct"
-        "|november nov|december dec".split("|"),
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ],
         1,
     )
     for name in names.split()
@@ -81,7 +93,9 @@ def _when(match: re.Match[str]) -> When | None:
     try:
         if "y" not in parts:
             return When(*match.span(), None, None, month) if 1 <= month <= 12 else None
-        return When(*match.span(), *_range(int(parts["y"]), month, int(parts.get("d", 0)), number), is_year=len(parts) == 1)
+        return When(
+            *match.span(), *_range(int(parts["y"]), month, int(parts.get("d", 0)), number), is_year=len(parts) == 1
+        )
     except ValueError:
         return None
 

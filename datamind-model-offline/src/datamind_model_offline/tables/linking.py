@@ -20,6 +20,8 @@ _MOST_COLUMNS: Final = 60
 _MOST_WORDS: Final = 12
 _VALUE_CHARS: Final = 80
 _EACH: Final = 20
+# Verbs whose stem is that of a noun.
+_NO_NAMES: Final = frozenset({"placed", "made", "taken", "given"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,14 @@ def _places(text: Text, said: tuple[str, ...] | str) -> Iterator[tuple[int, int]
         return
     stems = [word.stem for word in text.words]
     for i in range(len(stems) - len(said) + 1):
-        if tuple(stems[i : i + len(said)]) == said:
+        if tuple(stems[i : i + len(said)]) == said and text.words[i].low not in _NO_NAMES:
             yield text.words[i].start, text.words[i + len(said) - 1].end
 
 
 def lookup_sql(text: Text, tables: Sequence[Table]) -> str:
     """One statement that finds which cells the question may name; empty when there is nothing to look for."""
     sought = _sought(text)
-    parts = []
+    parts: list[str] = []
     for table in tables:
         for column in table.columns:
             if len(parts) < _MOST_COLUMNS:

@@ -34,7 +34,9 @@ class Asked:
         listed = listed_tables(self.conversation.steps)
         if len(listed) <= _DESCRIBED:
             return listed
-        best = {table.name: sum({m.start: m.score for m in name_mentions(self.text, [table])}.values()) for table in listed}
+        best = {
+            table.name: sum({m.start: m.score for m in name_mentions(self.text, [table])}.values()) for table in listed
+        }
         ranked = sorted(listed, key=lambda table: -best[table.name])[:_DESCRIBED]
         return [table for table in listed if table in ranked]
 

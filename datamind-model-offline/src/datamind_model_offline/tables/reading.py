@@ -59,7 +59,8 @@ def read(text: Text, relation: Relation, mentions: Iterable[Mention]) -> Reading
     values: list[Mention] = []
     kept_cues: list[Cue] = []
     kept_dates: list[When] = []
-    for item in sorted([*mine, *cues, *dates], key=_preference):
+    items: list[Mention | Cue | When] = [*mine, *cues, *dates]
+    for item in sorted(items, key=_preference):
         if any(item.start < end and start < item.end for start, end in taken):
             continue
         taken.append((item.start, item.end))

@@ -19,7 +19,9 @@ _PART: Final = re.compile(r"[^\W_]+")
 _NUMERIC: Final = ("INT", "DEC", "NUM", "FLOAT", "DOUBLE", "REAL", "HUGE")
 _NAMES: Final = frozenset({"name", "title", "label", "full"})
 _HAN_NAMES: Final = ("姓名", "名称", "名字", "标题", "书名", "名")
-_KEYS: Final = re.compile(r"(?:.*[_\W])?(?:id|no|nr|number|code|sku|key)\Z|.*Id\Z|.*(?:编号|号|代码|ID)\Z", re.IGNORECASE)
+_KEYS: Final = re.compile(
+    r"(?:.*[_\W])?(?:id|no|nr|number|code|sku|key)\Z|.*Id\Z|.*(?:编号|号|代码|ID)\Z", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,11 @@ class Table:
 
     def label(self) -> Column:
         """The column that says which row is meant: its name, else a text of many values, else the first."""
+
         def fits(column: Column) -> float:
             parts = name_words(column.name)
             named = 2.0 * (parts[-1:] != () and parts[-1] in _NAMES) + 2.0 * column.name.strip().endswith(_HAN_NAMES)
-            own = set(parts) & set(name_words(self.name)) or any(
-                run in self.name for run in _HAN.findall(column.name)
-            )
+            own = set(parts) & set(name_words(self.name)) or any(run in self.name for run in _HAN.findall(column.name))
             unique = column.distinct / self.rows if self.rows and column.distinct > 0 else 0.0
             text = column.kind == "text"
             return named + 1.2 * bool(own) * text + unique * (1.0 if text else 0.3) - 0.6 * column.is_key
@@ -103,13 +104,10 @@ def _latin_variants(latin: tuple[str, ...]) -> Iterator[Variant]:
     if not latin:
         return
     yield Variant(latin, 1.0)
-    heads = []
+    heads: list[tuple[tuple[str, ...], float]] = []
     if len(latin) > 1:
         generic = {words.stem(word) for word in words.GENERIC}
-        if latin[-1] in generic:
-            heads = [(latin[:-1], 0.85)]
-        else:
-            heads = [((latin[-1],), 0.8), ((latin[0],), 0.55)]
+        heads = [(latin[:-1], 0.85)] if latin[-1] in generic else [((latin[-1],), 0.8), ((latin[0],), 0.55)]
         for head, score in heads:
             yield Variant(head, score)
     for said, score in [(latin, 0.9), *((head, score * 0.9) for head, score in heads)]:
@@ -139,9 +137,7 @@ def listed_tables(steps: Sequence[Step]) -> list[Table]:
     """The tables of ``db_list_tables``, with what ``db_describe_table`` told of them."""
     told = [step for step in steps if step.name == "db_list_tables" and not step.failed]
     described = {
-        str(step.data.get("table")): step.data
-        for step in steps
-        if step.name == "db_describe_table" and not step.failed
+        str(step.data.get("table")): step.data for step in steps if step.name == "db_describe_table" and not step.failed
     }
     rows = [row for step in told[-1:] for row in step.data.get("tables", ()) if isinstance(row, Mapping)]
     return [_table(row, described.get(str(row.get("table")), {})) for row in rows]

@@ -110,24 +110,125 @@ _ENGLISH: Final = """
     region area
 """
 UNITS: Final = frozenset(
-    "eur usd gbp cny rmb chf jpy euro euros dollars kg g mg t km m cm mm ha sqm m2 m3 l ml h hrs min mins minutes sec s "
-    "kwh kw mw pct percent c f kmh mph nights days".split()  # noqa: SIM905
+    [
+        "eur",
+        "usd",
+        "gbp",
+        "cny",
+        "rmb",
+        "chf",
+        "jpy",
+        "euro",
+        "euros",
+        "dollars",
+        "kg",
+        "g",
+        "mg",
+        "t",
+        "km",
+        "m",
+        "cm",
+        "mm",
+        "ha",
+        "sqm",
+        "m2",
+        "m3",
+        "l",
+        "ml",
+        "h",
+        "hrs",
+        "min",
+        "mins",
+        "minutes",
+        "sec",
+        "s",
+        "kwh",
+        "kw",
+        "mw",
+        "pct",
+        "percent",
+        "c",
+        "f",
+        "kmh",
+        "mph",
+        "nights",
+        "days",
+    ]
 )
 """Ends of column names that only say in what is measured."""
 
 GENERIC: Final = frozenset("name id no nr number code date at on by type time day key title label full".split())  # noqa: SIM905
 """Parts of column names beside which another word says what it is about."""
 
-HAN_ENDS: Final = ("名称", "姓名", "编号", "日期", "时间", "代码", "名字", "号码", "名", "号", "年份", "数量", "数", "量", "额")
+HAN_ENDS: Final = (
+    "名称",
+    "姓名",
+    "编号",
+    "日期",
+    "时间",
+    "代码",
+    "名字",
+    "号码",
+    "名",
+    "号",
+    "年份",
+    "数量",
+    "数",
+    "量",
+    "额",
+)
 HAN_FRONTS: Final = ("所在", "所属", "目前", "当前", "主要")
 HAN_UNITS: Final = ("万元", "元", "公斤", "千克", "厘米", "公里", "米", "人", "天", "岁", "小时", "分钟", "平方米")
 ADDITIVE: Final = frozenset(
-    "amount sale sales revenue quantity qty unit units sold total cost profit expense income order spending visits "
-    "visitors tickets passengers donation hours tonnes output production yield budget turnover count".split()  # noqa: SIM905
+    [
+        "amount",
+        "sale",
+        "sales",
+        "revenue",
+        "quantity",
+        "qty",
+        "unit",
+        "units",
+        "sold",
+        "total",
+        "cost",
+        "profit",
+        "expense",
+        "income",
+        "order",
+        "spending",
+        "visits",
+        "visitors",
+        "tickets",
+        "passengers",
+        "donation",
+        "hours",
+        "tonnes",
+        "output",
+        "production",
+        "yield",
+        "budget",
+        "turnover",
+        "count",
+    ]
 )
 """Measures of which several rows make a sum; of others the largest row is meant."""
 
-HAN_ADDITIVE: Final = ("金额", "销售", "销量", "数量", "收入", "利润", "成本", "人次", "产量", "支出", "费用", "额", "量")
+HAN_ADDITIVE: Final = (
+    "金额",
+    "销售",
+    "销量",
+    "数量",
+    "收入",
+    "利润",
+    "成本",
+    "人次",
+    "产量",
+    "支出",
+    "费用",
+    "额",
+    "量",
+)
 
 
 @lru_cache(maxsize=4096)
