@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datamind.testing.conformance.kb_batches import BatchesConformance
 from datamind.testing.conformance.kb_store import VectorStoreConformance
 from datamind.testing.conformance.kb_vectors import VectorsConformance
 
@@ -14,4 +15,8 @@ class TestMemoryStore(VectorStoreConformance):
 
 
 class TestMemoryVectors(VectorsConformance):
+    factory = FACTORY
+
+
+class TestMemoryBatches(BatchesConformance):
     factory = FACTORY

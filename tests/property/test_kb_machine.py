@@ -15,3 +15,13 @@ class Memory(KBMachine):
 
 TestMemory = Memory.TestCase
 TestMemory.settings = settings(max_examples=60, stateful_step_count=30)
+
+
+class Lance(KBMachine):
+    target = ProviderTarget(
+        "kb.store", "datamind_kb_lancedb.store:open_store", "datamind_kb_lancedb.options:LanceOptions"
+    )
+
+
+TestLance = Lance.TestCase
+TestLance.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
     from datamind_cli.demonstration import Story
 
-_OFFLINE = {"llm.protocol": "offline", "kb.backend": "memory"}
+_OFFLINE = {"llm.protocol": "offline"}
 
 
 @click.command("demo")

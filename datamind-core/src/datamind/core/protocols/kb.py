@@ -168,6 +168,18 @@ class VectorStore(VectorReader, Protocol):
 
 
 @runtime_checkable
+class SupportsBatches(Protocol):
+    """A KB store that takes many documents at once.
+
+    G1 All of them are written in one commit, or none; for each it is as ``put_document`` says.
+    """
+
+    async def put_documents(self, documents: Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]) -> None:
+        """Add or replace documents; of two with one id the later one counts."""
+        ...
+
+
+@runtime_checkable
 class VectorSearch(Protocol):
     """The reading half of a store's vectors; a read view has it too.
 

@@ -69,6 +69,12 @@ class _Snapshot:
     corpus: _Corpus = field(default_factory=_Corpus)
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
 
+    def putting(self, put: tuple[DocumentRow, tuple[ChunkRow, ...]]) -> _Snapshot:
+        document, rows = put
+        corpus, key = self.corpus, document.document_id
+        is_same = corpus.documents.get(key) == document and corpus.chunks[key] == rows
+        return self if is_same else self.having(document, rows)
+
     def having(self, document: DocumentRow, rows: tuple[ChunkRow, ...]) -> _Snapshot:
         key = document.document_id
         others = self.without(key, kept=rows)
@@ -151,9 +157,12 @@ class MemoryVectorStore(MemoryReader):
 
     async def put_document(self, document: DocumentRow, chunks: Sequence[ChunkRow]) -> None:
         """Add or replace one document."""
-        rows, corpus = tuple(chunks), self._now.corpus
-        if corpus.documents.get(document.document_id) != document or corpus.chunks[document.document_id] != rows:
-            self._now = self._now.having(document, rows)
+        await self.put_documents([(document, chunks)])
+
+    async def put_documents(self, documents: Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]) -> None:
+        """Add or replace documents at once."""
+        latest = {document.document_id: (document, tuple(chunks)) for document, chunks in documents}
+        self._now = reduce(_Snapshot.putting, latest.values(), self._now)
 
     async def delete_documents(self, document_ids: Sequence[str]) -> int:
         """Number of documents removed."""

@@ -1,0 +1,59 @@
+"""Merging small files, indexing new rows and removing old versions, from time to time and in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Final
+
+from lancedb import AsyncTable
+
+from datamind.core.errors import StoreError
+from datamind_kb_lancedb.engine import committed
+from datamind_kb_lancedb.tables import Tables
+
+log = logging.getLogger(__name__)
+
+_COMMITS: Final = 64
+"""Commits of a table after which its files are merged."""
+_TAIL: Final = 2_000
+"""Rows that no index knows yet, above which they are indexed; a search reads them one by one."""
+
+
+class Maintenance:
+    """Counts the commits and sees to the tables when it is time; one at a time."""
+
+    def __init__(self, tables: Tables, keep_versions_s: float) -> None:
+        self._tables = tables
+        self._keep = timedelta(seconds=keep_versions_s)
+        self._commits: dict[str, int] = {}
+        self._running: asyncio.Task[None] | None = None
+
+    def count(self, table: AsyncTable) -> None:
+        """A commit was made to this table."""
+        due = self._commits.get(table.name, 0) + 1
+        self._commits[table.name] = due
+        if due >= _COMMITS and (self._running is None or self._running.done()):
+            self._commits[table.name] = 0
+            self._running = asyncio.create_task(self._quietly(table))
+
+    async def optimize(self, table: AsyncTable) -> None:
+        """See to a table now.
+
+        Raises:
+            StoreError: It failed.
+        """
+        self._commits[table.name] = 0
+        await committed("optimized", lambda: table.optimize(cleanup_older_than=self._keep))
+
+    async def aclose(self) -> None:
+        """Wait until it is done."""
+        if self._running is not None:
+            await asyncio.wait([self._running])
+
+    async def _quietly(self, table: AsyncTable) -> None:
+        try:
+            await self.optimize(table)
+        except StoreError as error:
+            log.warning("%s", error)

@@ -1,0 +1,108 @@
+"""Searching vectors: of a model's table through its matrix in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from functools import partial
+
+import anyio
+import pyarrow as pa
+from anyio.to_thread import run_sync
+from lancedb import AsyncTable
+from lancedb.expr import col, lit
+
+from datamind_kb_lancedb.catalogue import Catalogue, Version, version_of
+from datamind_kb_lancedb.engine import translated
+from datamind_kb_lancedb.schema import keys_of
+from datamind_kb_lancedb.tables import Tables, dimension_of
+from datamind_kb_lancedb.vectors import Neighbour, VectorMatrix, as_matrix, check_dimension
+
+
+class ModelVectors:
+    """The vectors of one model, for one search at a time."""
+
+    def __init__(self, model_id: str, tables: Tables) -> None:
+        self._model_id = model_id
+        self._tables = tables
+        self._matrix = VectorMatrix()
+        self._version: Version | None = None
+        self._incarnation: AsyncTable | None = None
+        self._lock = anyio.Lock()
+
+    async def nearest(
+        self, vector: bytes, limit: int, catalogue: Catalogue, allowed: frozenset[str] | None
+    ) -> Sequence[Neighbour]:
+        """Living chunks that are nearest, best first.
+
+        Raises:
+            InputInvalid: Another dimension than the model's vectors have.
+        """
+        async with self._lock:
+            table = await self._filled()
+            if table is None:
+                return []
+            wanted = as_matrix(vector, 1)
+            check_dimension(self._model_id, dimension_of(await table.schema()), wanted.shape[1])
+            return await run_sync(self._matrix.nearest, wanted, limit, catalogue.digests, allowed)
+
+    async def without(self, chunk_ids: Iterable[str], catalogue: Catalogue) -> list[str]:
+        """Those of the chunks that have no vector, in the same order."""
+        async with self._lock:
+            await self._filled()
+            return await run_sync(partial(_without, self._matrix, list(chunk_ids), catalogue))
+
+    async def _filled(self) -> AsyncTable | None:
+        table = await self._tables.vectors(self._model_id)
+        if table is not self._incarnation:
+            self._matrix, self._version, self._incarnation = VectorMatrix(), None, table
+        if table is None:
+            return None
+        version = await version_of(table)
+        if version != self._version:
+            await self._fill(table)
+            self._version = version
+        return table
+
+    async def _fill(self, table: AsyncTable) -> None:
+        with translated("read"):
+            self._matrix.reserve(await table.count_rows(), dimension_of(await table.schema()))
+            query = table.query().where(col("batch") > lit(self._matrix.seen_batch))
+            newest = self._matrix.seen_batch
+            async for part in await query.to_batches():
+                newest = max(newest, await run_sync(self._matrix.add, pa.Table.from_batches([part])))
+        # Only now: were it cut off in the middle, the rows that were not seen would stay unseen.
+        self._matrix.seen_batch = newest
+
+
+def _without(matrix: VectorMatrix, chunk_ids: Sequence[str], catalogue: Catalogue) -> list[str]:
+    return [name for name in chunk_ids if not matrix.has(name, catalogue.digests.get(name))]
+
+
+class Neighbours:
+    """The vectors of every model that was asked for."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._models: dict[str, ModelVectors] = {}
+        self._counted: tuple[object, int] = (None, 0)
+
+    def of(self, model_id: str) -> ModelVectors:
+        """Those of one model, which may have none."""
+        return self._models.setdefault(model_id, ModelVectors(model_id, self._tables))
+
+    async def embedded(self, catalogue: Catalogue) -> int:
+        """How many chunks have a vector of any model."""
+        tables = await self._tables.all_vectors()
+        state = (catalogue.version, *[await version_of(table) for table in tables])
+        if self._counted[0] != state:
+            keys: Set[tuple[str, int]] = set()
+            for table in tables:
+                keys = keys | await _keys(table)
+            self._counted = (state, sum(key in keys for key in catalogue.digests.items()))
+        return self._counted[1]
+
+
+async def _keys(table: AsyncTable) -> Set[tuple[str, int]]:
+    with translated("read"):
+        rows = await table.query().select(["id", "digest"]).to_arrow()
+    return set(keys_of(rows))

@@ -1,0 +1,172 @@
+"""The reading side of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Final
+
+import pyarrow as pa
+from lancedb import AsyncTable
+from lancedb.query import ColumnOrdering, MatchQuery
+
+from datamind.core.protocols.kb import ChunkHit, ChunkRow, DocumentPage, DocumentRow, KBCounts, KBFilter, KBQuery
+from datamind_kb_lancedb import filters, schema
+from datamind_kb_lancedb.catalogue import Catalogues
+from datamind_kb_lancedb.engine import translated
+from datamind_kb_lancedb.neighbours import Neighbours
+from datamind_kb_lancedb.tables import Tables
+from datamind_kb_lancedb.vectors import COSINE, Neighbour
+
+_BY_URI: Final = [ColumnOrdering(column_name="uri"), ColumnOrdering(column_name="document_id")]
+_ON_TOP: Final = 16
+_ATTEMPTS: Final = 5
+
+
+class LanceReader:
+    """Reads the newest version of the tables, whoever wrote it. Holds nothing that writes."""
+
+    def __init__(self, tables: Tables, catalogues: Catalogues, neighbours: Neighbours) -> None:
+        self._tables = tables
+        self._catalogues = catalogues
+        self._neighbours = neighbours
+
+    async def documents(self, *, offset: int = 0, limit: int = 100, where: KBFilter | None = None) -> DocumentPage:
+        """Documents by uri, ties by id."""
+        table = await self._tables.chunks()
+        if table is None:
+            return DocumentPage(documents=(), total=0)
+        condition = filters.all_of([filters.is_document(), *filters.conditions(where)])
+        with translated("read"):
+            total = await table.count_rows(condition.to_sql())
+            query = table.query().where(condition).select(["document", "uri", "document_id"])
+            rows = await query.order_by(_BY_URI).offset(offset).limit(limit).to_arrow() if total > offset else None
+        found = rows["document"].to_pylist() if rows is not None else []
+        return DocumentPage(documents=tuple(map(schema.document_of, found)), total=total)
+
+    async def document(self, document_id: str) -> DocumentRow | None:
+        """One document, or None."""
+        page = await self.documents(limit=1, where=KBFilter(document_ids=(document_id,)))
+        return page.documents[0] if page.documents else None
+
+    async def chunks(self, document_id: str) -> Sequence[ChunkRow]:
+        """All chunks of a document in order; empty if there is none."""
+        table = await self._tables.chunks()
+        if table is None:
+            return []
+        condition = filters.all_of([filters.is_chunk(), filters.is_one_of("document_id", [document_id])])
+        with translated("read"):
+            rows = await table.query().where(condition).select(schema.HIT_COLUMNS).to_arrow()
+        return [chunk for chunk, _ in schema.chunks_of(rows.sort_by("position"))]
+
+    async def counts(self) -> KBCounts:
+        """A chunk counts as embedded when it has a vector of any model."""
+        table = await self._tables.chunks()
+        if table is None:
+            return KBCounts(documents=0, chunks=0)
+        catalogue = await self._catalogues.current()
+        with translated("read"):
+            documents = await table.count_rows(filters.is_document().to_sql())
+        embedded = await self._neighbours.embedded(catalogue)
+        return KBCounts(documents=documents, chunks=len(catalogue.digests), embedded=embedded)
+
+    async def search_words(self, query: KBQuery) -> Sequence[ChunkHit]:
+        """BM25 by the engine over the words it was given."""
+        table = await self._tables.chunks()
+        if table is None or not query.tokens:
+            return []
+        rows = await _by_words(table, query)
+        scores = dict(zip(rows["id"].to_pylist(), rows["_score"].to_pylist(), strict=True))
+        found = schema.chunks_of(rows)
+        found.sort(key=lambda pair: (-scores[pair[0].chunk_id], pair[0].chunk_id))
+        return [_hit(chunk, row, scores[chunk.chunk_id], "bm25") for chunk, row in found[: query.limit]]
+
+    async def search_vectors(
+        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
+    ) -> Sequence[ChunkHit]:
+        """Exact cosine over every vector of the model.
+
+        Raises:
+            InputInvalid: Another dimension than the model's vectors have.
+        """
+        table = await self._tables.chunks()
+        if table is None:
+            return []
+        for _ in range(_ATTEMPTS):
+            catalogue = await self._catalogues.current()
+            allowed = await _allowed(table, where)
+            near = await self._neighbours.of(model_id).nearest(vector, limit, catalogue, allowed)
+            rows = await _fetched(table, near)
+            if len(rows) == len(near):
+                break
+            # A document was replaced between the two looks at the table.
+        return [_hit(*rows[hit.chunk_id], hit.score, COSINE) for hit in near if hit.chunk_id in rows]
+
+    async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
+        """Which of these chunks have no vector of the model."""
+        if not chunk_ids:
+            return set()
+        catalogue = await self._catalogues.current()
+        return set(await self._neighbours.of(model_id).without(chunk_ids, catalogue))
+
+
+async def backlog(
+    tables: Tables, catalogues: Catalogues, neighbours: Neighbours, model_id: str, limit: int
+) -> Sequence[ChunkRow]:
+    """Chunks without a vector of the model, oldest first."""
+    table = await tables.chunks()
+    if table is None:
+        return []
+    catalogue = await catalogues.current()
+    waiting = (await neighbours.of(model_id).without(catalogue.digests, catalogue))[:limit]
+    rows = await _rows_of(table, waiting)
+    return [rows[name][0] for name in waiting if name in rows]
+
+
+async def _by_words(table: AsyncTable, query: KBQuery) -> pa.Table:
+    """The best hits, and every other that is as good as the last one that is wanted."""
+    wanted = query.limit + _ON_TOP
+    while True:
+        search = table.query().nearest_to_text(_match(query.tokens))
+        for condition in filters.conditions(query.where):
+            search = search.where(condition)
+        with translated("read"):
+            rows = await search.select([*schema.HIT_COLUMNS, "_score"]).limit(wanted).to_arrow()
+        scores = sorted(rows["_score"].to_pylist(), reverse=True)
+        if len(scores) < wanted or scores[query.limit - 1] > scores[-1]:
+            return rows
+        wanted *= 4
+
+
+def _match(tokens: Sequence[str]) -> MatchQuery:
+    return MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]  # its other fields have defaults
+
+
+async def _allowed(table: AsyncTable, where: KBFilter | None) -> frozenset[str] | None:
+    conditions = filters.conditions(where)
+    if not conditions:
+        return None
+    with translated("read"):
+        rows = await table.query().where(filters.all_of(conditions)).select(["id"]).to_arrow()
+    return frozenset(rows["id"].to_pylist())
+
+
+async def _fetched(table: AsyncTable, near: Sequence[Neighbour]) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+    digests = {hit.chunk_id: hit.digest for hit in near}
+    return await _rows_of(table, list(digests), digests)
+
+
+async def _rows_of(
+    table: AsyncTable, chunk_ids: Sequence[str], digests: Mapping[str, int] | None = None
+) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+    if not chunk_ids:
+        return {}
+    with translated("read"):
+        query = table.query().where(filters.is_one_of("id", chunk_ids)).select([*schema.HIT_COLUMNS, "digest"])
+        rows = await query.to_arrow()
+    stored = dict(schema.keys_of(rows))
+    found = {chunk.chunk_id: (chunk, document) for chunk, document in schema.chunks_of(rows)}
+    return {name: pair for name, pair in found.items() if digests is None or digests[name] == stored[name]}
+
+
+def _hit(chunk: ChunkRow, document: DocumentRow, score: float, meaning: str) -> ChunkHit:
+    return ChunkHit(chunk=chunk, document=document, score=score, score_meaning=meaning)
