@@ -156,9 +156,10 @@ async def test_text_is_kept_as_it_was_given(tmp_path: Path) -> None:
         assert "加糖" in contents(await read(system, "kb_search", query="加糖"))[0]
 
 
-async def test_bare_settings_leave_the_kb_off_and_say_so(tmp_path: Path) -> None:
+async def test_a_kb_that_is_blocked_is_off_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "kb-lancedb")
     async with open_system(tmp_path, kb={}) as system:
-        assert any(notice.code == "surface_off.kb" and "pip install" in notice.message for notice in system.notices)
+        assert any(notice.code == "surface_off.kb" and "kb-lancedb" in notice.message for notice in system.notices)
         path = tmp_path / "a.md"
         path.write_text("x", encoding="utf-8")
         with pytest.raises(DataMindError, match="kb_add_path"):

@@ -118,7 +118,8 @@ def test_profiles_lists_what_there_is_and_marks_the_current(run, run_json):
     assert "* " in run("profiles", "--profile", "work").stdout
 
 
-def test_init_writes_a_profile_that_works_with_what_is_installed(run, home):
+def test_init_writes_a_profile_that_works_with_what_is_installed(run, home, monkeypatch):
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "kb-lancedb")
     result = run("init", "--profile", "work", "--set", "retrieval.top_k=8")
     assert result.exit_code == 0, result.stderr
     file = home / "data" / "profiles" / "work" / "datamind.toml"
@@ -193,7 +194,7 @@ def test_a_default_that_is_installed_is_left_alone(monkeypatch, tmp_path):
 
     write_distribution(tmp_path, "vendor-store", plugin_source(kind="kb.store", provider="lancedb"))
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry = ProviderRegistry(PluginHost(environ={}))
+    registry = ProviderRegistry(PluginHost(environ={"DATAMIND_PLUGINS_BLOCK": "kb-lancedb"}))
     assert "kb.backend" not in absent_defaults(Settings(), registry)
     assert "kb.backend" not in absent_defaults(Settings(kb={"backend": "lancedb"}), registry)
 

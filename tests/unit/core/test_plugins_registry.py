@@ -64,24 +64,24 @@ def test_a_loader_has_no_setting_and_is_named_by_its_kind(registry):
 
 
 @pytest.mark.parametrize(
-    ("name", "distribution", "point"),
+    ("kind", "name", "distribution", "point"),
     [
-        ("lancedb", "datamind-kb-lancedb", "anything"),
-        ("zeta", "reg-broken", "zeta"),
-        ("zeta", "reg-broken", "kb-zeta"),
-        ("zeta_x", "datamind-kb-zeta-x", "anything"),
+        (ProviderKind.EMBEDDING, "fastembed", "datamind-embed-local", "anything"),
+        (KB, "zeta", "reg-broken", "zeta"),
+        (KB, "zeta", "reg-broken", "kb-zeta"),
+        (KB, "zeta_x", "datamind-kb-zeta-x", "anything"),
     ],
     ids=["known table", "entry point", "surface and entry point", "distribution"],
 )
 def test_a_selected_provider_of_a_broken_plugin_names_distribution_version_and_cause(
-    tmp_path, registry, name, distribution, point
+    tmp_path, registry, kind, name, distribution, point
 ):
     package = distribution.replace("-", "_")
     points = {point: f"{package}.plugin"}
     write_distribution(tmp_path, distribution, "import reg_absent", version="3.2", entry_points=points)
-    error = error_of(registry(), KB, name)
+    error = error_of(registry(), kind, name)
     assert error.code == "plugin_error.broken"
-    assert f"kb.backend={name!r} cannot be used" in str(error)
+    assert f"{kind.setting}={name!r} cannot be used" in str(error)
     assert f"{distribution} 3.2 failed: ModuleNotFoundError: No module named 'reg_absent'" in str(error)
 
 
