@@ -45,6 +45,12 @@ class ModelVectors:
             check_dimension(self._model_id, dimension_of(await table.schema()), wanted.shape[1])
             return await run_sync(self._matrix.nearest, wanted, limit, catalogue.digests, allowed)
 
+    async def count(self, catalogue: Catalogue) -> int:
+        """How many living chunks have a vector."""
+        async with self._lock:
+            await self._filled()
+            return await run_sync(self._matrix.count, catalogue.digests)
+
     async def without(self, chunk_ids: Iterable[str], catalogue: Catalogue) -> list[str]:
         """Those of the chunks that have no vector, in the same order."""
         async with self._lock:

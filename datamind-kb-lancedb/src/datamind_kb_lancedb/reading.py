@@ -101,6 +101,10 @@ class LanceReader:
             # A document was replaced between the two looks at the table.
         return [_hit(*rows[hit.chunk_id], hit.score, COSINE) for hit in near if hit.chunk_id in rows]
 
+    async def count_embedded(self, model_id: str) -> int:
+        """How many chunks have a vector of the model."""
+        return await self._neighbours.of(model_id).count(await self._catalogues.current())
+
     async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
         """Which of these chunks have no vector of the model."""
         if not chunk_ids:

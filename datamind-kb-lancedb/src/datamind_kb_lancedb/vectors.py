@@ -90,6 +90,10 @@ class VectorMatrix:
         place = self._place.get(chunk_id)
         return place is not None and digest is not None and int(self._digests[place]) == digest
 
+    def count(self, digests: Mapping[str, int]) -> int:
+        """How many of the living chunks have one."""
+        return int(np.count_nonzero(self._alive(digests)))
+
     def nearest(
         self, wanted: Floats, limit: int, digests: Mapping[str, int], allowed: frozenset[str] | None
     ) -> list[Neighbour]:
