@@ -56,11 +56,22 @@ _ASKED: Final = tuple(
             "",
         ),
         (
-            r"(?P<subject>[^我\s的？?，,]{1,16})(?:以前|之前|原来|现在)*的(?:旧|老"
+            r"(?P<subject>[^我\s的？?，,]{1,16}?)(?:以前|之前|原来|曾经|过去|从前|当时|现在|目前)*的(?:旧|老"
             r"|前)?(?P<attribute>[^\s是叫在的？?，,]{1,8}?)(?:以前|之前|原来|现在)*(?:是|叫|为|在)(?:什么|谁"
             r"|多少|哪|几)",
             "",
             "",
+        ),
+        (
+            r"\A(?:what|when|where|which) (?:is|was|are|were) (?:the|our) (?P<subject>(?!.*\b(?:of|for)\b)[\w' -]+?)"
+            r"(?: (?:before|previously|until|in|as of|now|at the moment)\b.*)?[?.]*\Z",
+            "",
+            "value",
+        ),
+        (
+            rf"\A(?P<subject>[^我你他她它\s的？?，,]{{2,12}}?){_ZH_WHEN}(?:是|为|在)(?:什么|哪|几|多少|星期几|周几)",
+            "",
+            "value",
         ),
     )
 )

@@ -15,7 +15,7 @@ _ASKING_WORDS: Final = """
     exactly currently current now right today actually again use uses used does did do can could would should may might
     will shall must need needs get gets got have has had there any some thing things way it is are was were be been
     being according list also still usually normally me i'm per each via within without upon among across toward towards
-    every one ones else us
+    every one ones else us before previously formerly earlier originally previous former
 """
 # Verbs that an answer often replaces by another.
 _LOOSE_VERBS: Final = """
@@ -106,6 +106,7 @@ HAN_ASKING: Final = re.compile(
     rf"|谁|哪[位个些种家里儿所座部支类项条方年天本只张件款样]|哪"
     r"|什么样的?|什么|什麼|甚麼|为什么|為什麼|为何|為何|怎么样|怎么|怎麼|怎样|怎樣|如何|何[处地种人]|何"
     r"|是否|是不是|有没有|能不能|可不可以|会不会"
+    r"|以前|之前|从前|此前|曾经|当时"
     r"|吗|嗎|呢|吧|么"
 )
 HAN_LIGHT: Final = re.compile(

@@ -20,6 +20,7 @@ class CommandName(StrEnum):
     CHANGE = "change"
     DELETE_DOCUMENT = "delete document"
     DELETE_SKILL = "delete skill"
+    DROP_TABLE = "delete table"
     KEEP_TEXT = "keep text"
 
 
@@ -58,30 +59,64 @@ def _form(name: CommandName, does: str, en: str, zh: str, examples: tuple[str, s
 _POLITE: Final = r"(?:please[,:]?\s+|can you\s+|could you\s+|i want you to\s+|hey,?\s+)*"
 _ZH_POLITE: Final = r"(?:请|麻烦|帮我|你|务必|一定要|给我)*"
 
+# What is named decides where something is removed: a document that is not there is no reason to forget a memory.
+_REMOVE: Final = rf"{_POLITE}(?:delete|remove|drop|forget|erase|discard)\s+(?:about\s+)?(?:(?:all|the|both)\s+)*"
+_ZH_DELETE: Final = rf"{_ZH_POLITE}(?:删除|删掉|删了|移除|去掉|清除)"
+_ZH_REMOVE: Final = rf"(?:{_ZH_DELETE}|{_ZH_POLITE}(?:忘记|忘掉|忘了))\s*(?:那个|那[份篇张]|这个|这[份篇张])?\s*"
+_CALLED: Final = r"(?:about|called|named|titled|on|for|with)\s+"
+_QUOTE: Final = "[\"“”'`‘’《》「」]*"
+_ZH_END: Final = r"(?:吧|了)*[。！!.]?"
+_NO_NAME: Final = r"(?:i|that|is|are|was|were|on|in|at|my)\b"
+
+
+def _named(nouns: str, owner: str = "") -> str:
+    """The noun in front of the name, or the name, a few words, in front of the noun."""
+    return (
+        rf"{_REMOVE}{owner}(?:{nouns})\b[\s:]*(?:{_CALLED})?{_QUOTE}(?P<target>.+?){_QUOTE}(?:\s+from\s+.+?)?[.!]?"
+        rf"|{_REMOVE}{_QUOTE}(?P<target2>(?:(?!{_NO_NAME})[\w.-]+ ){{0,3}}(?!{_NO_NAME})[\w.-]+){_QUOTE}\s+(?:{nouns})[.!]?"
+    )
+
+
+def _zh_named(nouns: str, alone: str) -> str:
+    """The same in Chinese; ``alone`` are nouns that are more than the end of another word."""
+    return (
+        rf"{_ZH_REMOVE}(?:{nouns})\s*[:：]?{_QUOTE}(?P<target>.+?){_QUOTE}{_ZH_END}"
+        rf"|{_ZH_REMOVE}(?:关于|有关|叫|名为)?{_QUOTE}(?P<target2>.+?){_QUOTE}的(?:那[个份篇张])?(?:{alone}){_ZH_END}"
+        rf"|(?:{_ZH_DELETE}|{_ZH_REMOVE}(?:关于|有关|[“\"《「]))\s*{_QUOTE}(?P<target22>.+?){_QUOTE}(?:{alone}){_ZH_END}"
+    )
+
+
 COMMAND_FORMS: Final = (
     _form(
         CommandName.DELETE_SKILL,
-        "`skill_delete`",
-        rf"{_POLITE}(?:delete|remove|drop)\s+(?:the\s+)?skill\s+[\"“'`]?(?P<name>[\w-]+)[\"”'`]?[.!]?",
-        rf"{_ZH_POLITE}(?:删除|删掉|移除)\s*技能\s*[“\"`]?(?P<name>[\w-]+)[”\"`]?[。！]?",
+        "`skill_delete`, by name",
+        _named("skills?", "(?:my |our )?"),
+        _zh_named("技能", "技能"),
         ("Delete the skill release-notes.", "删除技能 release-notes"),
+    ),
+    _form(
+        CommandName.DROP_TABLE,
+        "`db_drop_table`, by name",
+        _named("tables?"),
+        _zh_named("数据表|表格|表", "数据表|表格"),
+        ("Delete the table sales.", "删除表 sales"),
     ),
     _form(
         CommandName.DELETE_DOCUMENT,
         "`kb_delete`, by file name or by words; a person decides if several fit",
-        rf"{_POLITE}(?:delete|remove|drop)\s+(?:the\s+)?(?:document|file|text|page)s?\s+(?:about\s+"
-        rf"|called\s+|named\s+|on\s+)?[\"“'`]?(?P<target>.+?)[\"”'`]?(?:\s+from the knowledge base)?[.!]?",
-        rf"{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于)?(?P<target>.+?)(?:的)?(?:文档|文件|资料)[。！]?"
-        rf"|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:文档|文件|资料)\s*[“\"`《]?(?P<target2>.+?)[”\"`》]?[。！]?",
+        _named("documents?|files?|texts?|pages?|pdfs?|articles?", "(?:my |our )?"),
+        _zh_named("文档|文件|资料|文章", "文档|文件|资料|文章"),
         ("Delete the document old-plan.md.", "删除文档 old-plan.md"),
     ),
     _form(
         CommandName.FORGET,
         "`memory_forget` by words; a person decides if several fit",
-        rf"{_POLITE}(?:forget|(?:delete|remove|erase) (?=the memory\b|everything\b|what (?:i|you)\b|that (?:i|my|we|our)\b))"
-        r"\s*(?:the memory\s+|everything\s+|what i said\s+|what you know\s+)?(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
-        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了(?=我|关于|有关))\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的记忆|的事)?[。！吧]*"
-        rf"|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于|有关)?(?P<target2>.+?)(?:这件事|的记忆)[。！吧]*",
+        rf"{_POLITE}(?:forget|(?:delete|remove|erase) (?=(?:the |my )?(?:memor(?:y|ies)|notes?)\b|everything\b"
+        r"|what (?:i|you)\b|that (?:i|my|we|our)\b))"
+        r"\s*(?:(?:the |my )?(?:memor(?:y|ies)|notes?)\s+|everything\s+|what i said\s+|what you know\s+)?"
+        r"(?:that\s+|about\s+|of\s+)?(?P<target>.+?)[.!]?",
+        rf"{_ZH_POLITE}(?:忘记|忘掉|忘了(?=我|关于|有关))\s*(?:关于|有关)?(?P<target>.+?)(?:这件事|的?记忆|的事|的?笔记)?[。！吧]*"
+        rf"|{_ZH_POLITE}(?:删除|删掉|移除)\s*(?:关于|有关)?(?P<target2>.+?)(?:这件事|的?记忆|的?笔记)[。！吧]*",
         ("Forget that I like tea.", "忘记我喜欢喝茶"),
     ),
     _form(
@@ -163,6 +198,21 @@ def take_scope(text: str) -> tuple[str, str]:
             rest = pattern.sub(" ", text, count=1).strip()
             return scope, re.sub(r"\s+(?=[.!?。！？,，])", "", rest)
     return "profile", text
+
+
+_SAID: Final = re.compile(
+    r"\A\s*[(（\[]\s*(?:said|noted|written|记于|说于)\s*(?:on|at)?\s*"
+    r"(?P<day>\d{4}-\d{2}-\d{2})(?P<time>T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?P<zone>Z|[+-]\d{2}:\d{2})?\s*[)）\]]\s*[:：,，]?\s*",
+    re.IGNORECASE,
+)
+
+
+def take_said(text: str) -> tuple[str, str]:
+    """When words such as "(said on 2031-05-01)" in front say that it was said, and the text without them."""
+    match = _SAID.match(text)
+    if match is None:
+        return "", text
+    return f"{match['day']}{match['time'] or 'T00:00:00'}{match['zone'] or 'Z'}", text[match.end() :]
 
 
 _KINDS: Final = (

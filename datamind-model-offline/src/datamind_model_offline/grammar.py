@@ -166,9 +166,9 @@ QUESTION_FORMS: Final = (
         " that held before.",
         r".*\b(?:before|previously|formerly|used to|earlier|in the past|originally|as of|back in"
         r"|at that time|former|previous|old)\b.*|(?=.*\b(?:was|were|did|had)\b).*\b(?:in|until|by|during"
-        r"|on) (?:\w+ )?(?P<year>(?:19|20|21)\d\d)\b.*",
-        r".*(?:以前|之前|曾经|原来|过去|从前|当时|上一[个任家份]|前任|旧的?).*|.*(?P<year>(?:19|20"
-        r"|21)\d\d)年.*(?:我|我们).*|.*(?:我|我们).*(?P<year2>(?:19|20|21)\d\d)年.*",
+        r"|on|before) (?:[\w,]+ ){0,3}(?:19|20|21)\d\d\b.*",
+        r".*(?:以前|之前|曾经|原来|过去|从前|当时|上一[个任家份]|前任|旧的?).*|.*(?:19|20"
+        r"|21)\d\d年.*(?:我|我们).*|.*(?:我|我们).*(?:19|20|21)\d\d年.*",
         ("Where did I live before?", "我以前住在哪里？"),
     ),
     _form(

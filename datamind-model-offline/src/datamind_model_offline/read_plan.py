@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from datamind_model_offline import listing, timeline
+from datamind_model_offline.asked_days import AskedDay, asked_day
 from datamind_model_offline.asked_facts import asked_fact
 from datamind_model_offline.commands import CommandName, parse_command
 from datamind_model_offline.conversation import Conversation, Step
@@ -42,6 +43,7 @@ _FOLLOWS: Final = re.compile(
 )
 _WHICH_SKILL: Final = re.compile(r"\b(?:which|what) skills?\b|哪[个些]技能|什么技能", re.IGNORECASE)
 _FEW_WORDS: Final = 3.2
+_WRITES: Final = frozenset(CommandName) - {CommandName.CHANGE, CommandName.KEEP_TEXT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def plan_reading(conversation: Conversation) -> Plan:
     if not conversation.text:
         return Plan(text=say(reading.language, "no_question"))
     command = parse_command(conversation.text, reading.question.language)
-    if command is not None and command.name in (CommandName.REMEMBER, CommandName.FORGET):
+    if command is not None and command.name in _WRITES:
         return Plan(text=say(reading.language, "read_only"))
     for stage in _stages(reading):
         calls = tuple(call for call in map_known(conversation, stage(reading)) if not _was_made(conversation, call))
@@ -119,7 +121,7 @@ def _stages(reading: Reading) -> list[Stage]:
         FormName.HISTORY: [_history, _memories, _tables, _graph, _passages, _wide_passages],
         FormName.SKILL: [_memories, _skills, _skill_body, _passages, _wide_passages],
     }
-    default = [_memories, _tables, _graph, _passages, _wide_passages, _skills, _skill_body]
+    default = [_memories, _fact, _tables, _graph, _passages, _wide_passages, _skills, _skill_body]
     return [_utility, *special.get(reading.parsed.form, default)]
 
 
@@ -137,9 +139,9 @@ def _memories(reading: Reading) -> list[PlannedCall]:
 def _history(reading: Reading) -> list[PlannedCall]:
     if not reading.conversation.holds("memory"):
         return []
-    year = reading.parsed.parts.get("year", "")
-    if year:
-        query = {"query": reading.question.wide, "top_k": _MEMORIES, "as_of": f"{year}-12-31T23:59:59Z"}
+    asked = asked_day(reading.question.text)
+    if asked is not None:
+        query = {"query": reading.question.wide, "top_k": _MEMORIES, "as_of": f"{asked.day}T23:59:59Z"}
         return [PlannedCall("memory_recall", query)]
     fact = asked_fact(reading.question.text)
     return [PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1]})] if fact is not None else []
@@ -151,6 +153,14 @@ def _tables(reading: Reading) -> list[PlannedCall]:
 
 def _graph(reading: Reading) -> list[PlannedCall]:
     return graph_stage(reading.conversation, reading.language)
+
+
+def _fact(reading: Reading) -> list[PlannedCall]:
+    """The fact asked for by its name, which is the same in both languages; its words need not be."""
+    fact = asked_fact(reading.question.text)
+    if fact is None or not reading.conversation.holds("memory"):
+        return []
+    return [PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1], "limit": _MEMORIES})]
 
 
 def _passages(reading: Reading) -> list[PlannedCall]:
@@ -228,17 +238,22 @@ def _quoting(item: Found) -> Answer:
 
 
 def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | None:
-    year = reading.parsed.parts.get("year", "")
-    if year:
-        # What is told of that year seldom says its number.
-        question = analyse(
-            re.sub(rf"\b(?:in|until|by|during|on)\s+(?:\w+\s+)?{year}\b|{year}年?", "", reading.question.text)
-        )
-        return choose(question, timeline.holding(found, at=f"{year}-12-31"))
+    asked = asked_day(reading.question.text)
+    if asked is not None:
+        return _answer_as_of(reading, found, asked)
     past = timeline.superseded(found, reading.question.text)
     if past:
         return _quoting(past[0])
-    return choose(reading.question, found)
+    # What holds now is no answer to what held before.
+    now = timeline.stating(timeline.holding(found), reading.question.text)
+    return choose(reading.question, [item for item in found if item is not now])
+
+
+def _answer_as_of(reading: Reading, found: Sequence[Found], asked: AskedDay) -> Answer | None:
+    held = timeline.holding(found, at=asked.day)
+    stated = timeline.stating(held, asked.rest)
+    # What is told of that time seldom says its number.
+    return _quoting(stated) if stated is not None else choose(analyse(asked.rest), held)
 
 
 def _final_text(reading: Reading) -> str:

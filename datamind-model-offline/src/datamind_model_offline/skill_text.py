@@ -30,12 +30,17 @@ def skill_call(text: str) -> PlannedCall | None:
     return _upsert(labelled["name"], labelled["description"] or "", labelled["body"], "")
 
 
+def skill_name(words: str) -> str:
+    """The name a skill has by these words."""
+    return re.sub(r"[^a-z0-9]+", "-", words.strip().casefold()).strip("-") or words.strip()
+
+
 def _upsert(name: str, description: str, body: str, keywords: str) -> PlannedCall:
     body = body.strip()
     first = body.splitlines()[0].strip("# ") if body else ""
     words = [word.strip(" -[]\"'") for word in re.split(r"[,，\n]|(?:\A|\s)-\s", keywords)]
     arguments = {
-        "name": re.sub(r"[^a-z0-9]+", "-", name.strip().casefold()).strip("-") or name.strip(),
+        "name": skill_name(name),
         "description": description or first,
         "body": body or description,
         "keywords": [word for word in words if word] or None,

@@ -35,6 +35,8 @@ _BE = r"(?:is|are|was|'s)"
 _VALUE = r"(?P<value>.+?)"
 _ATTRIBUTE = r"(?P<attribute>[a-z][\w'-]*(?:[ -][\w'-]+){0,3}?)"
 _NAME = r"(?P<subject>[A-Z][\w&.-]*(?: [A-Z0-9][\w&.-]*){0,3}|[Tt]he [\w -]{2,40}?)"
+_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight"
+_PROPER = r"(?P<subject>[A-Z][\w&.-]*(?: [A-Z0-9][\w&.-]*){0,3})"
 _TAIL = r"(?:,? (?:now|currently|at the moment|these days))?"
 
 
@@ -143,7 +145,7 @@ STATEMENT_FORMS: Final = (
     ),
     StatementForm(
         "en",
-        _named(rf"{_NAME} (?:now )?(?:lives in|moved to|has moved to) {_VALUE}"),
+        _named(rf"{_PROPER} (?:now )?(?:lives in|moved to|has moved to) {_VALUE}"),
         "Marit lives in Hamar.",
         "",
         "residence",
@@ -157,6 +159,16 @@ STATEMENT_FORMS: Final = (
     ),
     StatementForm(
         "en", _named(rf"{_NAME} (?:uses|runs on|prefers|likes) {_VALUE}"), "Heron uses Rust.", "", "use", False
+    ),
+    StatementForm(
+        "en",
+        _named(
+            rf"(?:[Tt]he|[Oo]ur) (?:(?:new|current) )?(?P<subject>(?:(?!of\b|for\b|is\b|are\b)[\w'-]+ ?){{1,4}}?) (?:is|are) (?:now )?"
+            rf"(?=(?:at |on |in |from )?(?:[A-Z\d]|\S*\d|(?:{_DAYS})\b)){_VALUE}{_TAIL}"
+        ),
+        "The door code is 4471.",
+        "",
+        "value",
     ),
     StatementForm(
         "zh", _zh(rf"(?:我|我们|我家){_ZH_NOW}(?:住|居住|定居)(?:在|到)?{_ZH_VALUE}"), "我住在苏州。", USER, "residence"
@@ -183,6 +195,9 @@ STATEMENT_FORMS: Final = (
     ),
     StatementForm("zh", _zh(rf"我(?:的名字)?(?:叫|名叫){_ZH_VALUE}"), "我叫小宁。", USER, "name"),
     StatementForm("zh", _zh(r"我(?:今年)?(?P<value>[\d一二三四五六七八九十百]+)岁"), "我今年34岁。", USER, "age"),
+    StatementForm(
+        "zh", _zh(rf"(?:我|我们){_ZH_NOW}(?:改?用|使用|采用|改?喝|开){_ZH_VALUE}"), "我用Vim。", USER, "use", False
+    ),
     StatementForm("zh", _zh(rf"我对{_ZH_VALUE}过敏"), "我对花生过敏。", USER, "allergy", False),
     StatementForm(
         "zh",
@@ -226,6 +241,16 @@ STATEMENT_FORMS: Final = (
         "",
         "use",
         False,
+    ),
+    StatementForm(
+        "zh",
+        _zh(
+            rf"(?P<subject>[^我你他她它，,。的是在有谁什哪这那]{{2,12}}?){_ZH_NOW}(?:是|为|在)"
+            rf"(?=[^，,。；;]*(?:\d|[A-Za-z]|周[一二三四五六日]|星期|[一二三四五六七八九十]+[点楼号月日层]|[上下]午)){_ZH_VALUE}"
+        ),
+        "周会在周二上午。",
+        "",
+        "value",
     ),
 )
 """Tried from the top; the first that fits the whole sentence counts."""

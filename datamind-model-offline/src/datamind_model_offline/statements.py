@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from datamind.capabilities.text.offsets import normalize_nfkc
+from datamind_model_offline.changes import read_change
 from datamind_model_offline.statement_forms import STATEMENT_FORMS, StatementForm
 
 
@@ -15,7 +16,9 @@ class Statement:
     """A fact in a sentence.
 
     Attributes:
+        value: Empty where a sentence only says what ended.
         functional: One value at a time, so that a later one ends this one.
+        ends: A value that the sentence says no longer holds.
     """
 
     subject: str
@@ -23,6 +26,7 @@ class Statement:
     value: str
     functional: bool
     kind: str = "fact"
+    ends: str = ""
 
 
 _NOT_ATTRIBUTES: Final = re.compile(
@@ -88,6 +92,14 @@ _ADVERBIAL: Final = re.compile(
 
 # "I changed doctors: my doctor is Dr Amin."
 _CLAUSE: Final = re.compile(r"\A[^:：;；]{3,80}[:：;；]\s*(?=(?:my|our|i|we)\b|我)", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    r"\b(?:no longer|any ?more|any longer|(?:has|have|was|were) (?:just )?(?:been )?(?:changed|moved|switched)|changed from|switched from|moved from .+ to|instead of)\b|\bnot .+ but\b|不再|不是.+而是"
+    r"|不.+了[，,；;。]?.*(?:现在|改)|[从由].+(?:改|换|变|调|搬|移|挪|升|降)",
+    re.IGNORECASE,
+)
+# What was so before ends nothing that is so now.
+_PAST: Final = re.compile(r"\b(?:old|former|previous|last|first|original|ex)\b", re.IGNORECASE)
+_ZH_PAST: Final = re.compile(r"以前|之前|从前|曾经|过去|原来|当时|那时")
 _MAX_CHARS: Final = 300
 
 
@@ -96,9 +108,23 @@ def parse_statement(sentence: str) -> Statement | None:
     if len(sentence) > _MAX_CHARS:
         return None
     text = _ADVERBIAL.sub("", " ".join(normalize_nfkc(sentence).replace("’", "'").split()))
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or _ZH_PAST.search(text):
         return None
-    return _read(text) or _read(_CLAUSE.sub("", text))
+    if _ENDS.search(text):
+        return _read_change(text) or _read(text)
+    return _read(text) or _read(_CLAUSE.sub("", text)) or _read_change(text)
+
+
+def _read_change(text: str) -> Statement | None:
+    """What a sentence of change states, with the value that it ends; of another fact than the one that it states, not."""
+    change = read_change(text)
+    if change is None:
+        return None
+    new, held = _read(change.states), _read(change.held)
+    if new is None:
+        return replace(held, value="", functional=False, ends=held.value) if held is not None else None
+    is_same = held is not None and (held.subject, held.attribute) == (new.subject, new.attribute)
+    return replace(new, ends=held.value) if held is not None and is_same else new
 
 
 def _read(text: str) -> Statement | None:
@@ -116,7 +142,10 @@ def _statement(form: StatementForm, match: re.Match[str]) -> Statement | None:
     if not value or not attribute or _NOT_ATTRIBUTES.search(attribute):
         return None
     subject = form.subject or subject_name(groups.get("subject") or "")
-    functional = form.functional and not (_SEVERAL.search(attribute) or _STATE.match(value))
+    past = _PAST.search(groups.get("attribute") or "")
+    if past:
+        attribute = f"former {attribute}"
+    functional = form.functional and not (past or _SEVERAL.search(attribute) or _STATE.match(value))
     return Statement(subject, attribute, value, functional, form.kind)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from datamind.capabilities.text.sentences import split_sentences
-from datamind_model_offline.commands import Command, CommandName, kind_of, parse_command, take_scope
+from datamind_model_offline.commands import Command, CommandName, kind_of, parse_command, take_said, take_scope
 from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.passages import points_back
 from datamind_model_offline.paths import path_calls
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.replies import language_of, say, surface_name
-from datamind_model_offline.skill_text import skill_call
+from datamind_model_offline.skill_text import skill_call, skill_name
 from datamind_model_offline.statements import parse_statement
 
 _SHORT: Final = 600
@@ -28,7 +28,7 @@ _QUESTION: Final = re.compile(
     r"|.*(?:吗|呢|什么|谁|哪[里儿个些]|多少|几点|怎么|为什么).{0,8}[?？]",
     re.IGNORECASE,
 )
-_REMOVES: Final = frozenset({"memory_forget", "kb_delete", "skill_delete"})
+_REMOVES: Final = frozenset({"memory_forget", "kb_delete", "skill_delete", "db_drop_table"})
 _SINCE: Final = re.compile(r"(?:\bsince|\bas of|\bfrom|自从?|从)\s*(\d{4})-(\d{2})-(\d{2})")
 
 
@@ -53,7 +53,8 @@ def _route(text: str, language: str) -> tuple[list[PlannedCall], str]:
     skill = skill_call(text)
     if skill is not None:
         return [skill], "skill"
-    command = parse_command(text, language)
+    # An order may stand in another language than what is to be remembered.
+    command = parse_command(text, language) or parse_command(text, "en" if language == "zh" else "zh")
     if command is not None:
         return _commanded(command)
     triples = _triples(text)
@@ -76,19 +77,22 @@ def _instead(conversation: Conversation, language: str, what: str) -> Plan:
             return Plan(calls=(known_arguments(conversation, _kept(text)),))
         if conversation.has("memory_save") and len(text) <= _MEMORY_CHARS:
             return Plan(calls=(known_arguments(conversation, _saved(text, "profile")),))
-    return Plan(text=say(language, "no_surface", what=say(language, f"what_{what}")))
+    key = "none_to_remove" if what.startswith("forget") else "no_surface"
+    return Plan(text=say(language, key, what=say(language, f"what_{what}")))
 
 
 def _commanded(command: Command) -> tuple[list[PlannedCall], str]:
     parts = command.parts
     match command.name:
         case CommandName.FORGET:
-            return [PlannedCall("memory_forget", {"query": parts["target"]})], "forget"
+            return [PlannedCall("memory_forget", {"query": parts["target"]})], "forget_memory"
         case CommandName.DELETE_DOCUMENT:
             by = "source" if re.search(r"\.\w{1,5}\Z|/", parts["target"]) else "query"
-            return [PlannedCall("kb_delete", {by: parts["target"]})], "forget"
+            return [PlannedCall("kb_delete", {by: parts["target"]})], "forget_document"
         case CommandName.DELETE_SKILL:
-            return [PlannedCall("skill_delete", {"name": parts["name"]})], "forget"
+            return [PlannedCall("skill_delete", {"name": skill_name(parts["target"])})], "forget_skill"
+        case CommandName.DROP_TABLE:
+            return [PlannedCall("db_drop_table", {"table": parts["target"]})], "forget_table"
         case CommandName.KEEP_TEXT:
             return [_kept(parts["text"])], "text"
         case CommandName.CHANGE:
@@ -97,14 +101,15 @@ def _commanded(command: Command) -> tuple[list[PlannedCall], str]:
             return _remembered(parts["text"]), "text"
 
 
-def _remembered(text: str) -> list[PlannedCall]:
+def _remembered(said: str) -> list[PlannedCall]:
     """One save for each sentence. A scope named in front counts for all, elsewhere for its sentence."""
-    if len(text) > _MEMORY_CHARS:
-        return [_kept(text)]
+    if len(said) > _MEMORY_CHARS:
+        return [_kept(said)]
+    when, text = take_said(said)
     first, rest = take_scope(text)
     if first != "profile" and text.endswith(rest.removeprefix("that ").strip()):
-        return [_saved(sentence.removeprefix("that "), first) for sentence in _sentences(rest)]
-    return [_saved(sentence, scope) for scope, sentence in map(take_scope, _sentences(text))]
+        return [_saved(sentence.removeprefix("that "), first, when) for sentence in _sentences(rest)]
+    return [_saved(sentence, scope, when) for scope, sentence in map(take_scope, _sentences(text))]
 
 
 def _changed(what: str, value: str) -> PlannedCall:
@@ -141,7 +146,7 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _saved(text: str, scope: str) -> PlannedCall:
+def _saved(text: str, scope: str, when: str = "") -> PlannedCall:
     arguments: dict[str, Any] = {"text": text, "kind": kind_of(text), "scope": scope}
     statement = parse_statement(text)
     if statement is not None:
@@ -150,6 +155,8 @@ def _saved(text: str, scope: str) -> PlannedCall:
         if statement.kind != "fact":
             arguments["kind"] = statement.kind
     since = _SINCE.search(text)
+    if when:
+        arguments["valid_from"] = when
     if since:
         arguments["valid_from"] = f"{since[1]}-{since[2]}-{since[3]}T00:00:00Z"
     return PlannedCall("memory_save", arguments)
@@ -199,7 +206,7 @@ def _key(step: Step, status: str) -> str:
 
 
 def _label(arguments: Mapping[str, Any]) -> str:
-    for name in ("text", "path", "name", "query", "source", "memory_id", "document_ids"):
+    for name in ("text", "path", "name", "query", "source", "table", "memory_id", "document_ids"):
         if arguments.get(name):
             label = " ".join(str(arguments[name]).split())
             return f"“{label[:_LABEL_CHARS]}…”" if len(label) > _LABEL_CHARS else f"“{label}”"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from datamind_model_offline.asked_facts import asked_fact
 from datamind_model_offline.passages import Found
-from datamind_model_offline.statements import parse_statement
+from datamind_model_offline.statements import Statement, parse_statement
 
 _HELD: Final = re.compile(r"\b(since|until) (\d{4}-\d{2}-\d{2})")
 
@@ -22,13 +22,36 @@ def holding(found: Sequence[Found], *, at: str = "") -> list[Found]:
         found: In any order; what is not a memory is kept.
         at: A day as ``YYYY-MM-DD``: what began later is left out; now when empty.
     """
-    kept = [item for item in found if item.surface != "memory" or _began(item, at)]
+    kept = _not_ended([item for item in found if item.surface != "memory" or _began(item, at)])
     newest: dict[Fact, Found] = {}
     for item in kept:
         fact = fact_of(item)
         if fact is not None and (fact not in newest or _since(item) > _since(newest[fact])):
             newest[fact] = item
     return [item for item in kept if (fact := fact_of(item)) is None or newest[fact] is item]
+
+
+def _not_ended(found: Sequence[Found]) -> list[Found]:
+    """Without memories whose value a later one says no longer holds."""
+    ends: dict[tuple[Fact, str], str] = {}
+    for item in found:
+        statement = _statement_of(item)
+        if statement is not None and statement.ends:
+            key = (_folded((statement.subject, statement.attribute)), statement.ends.casefold())
+            ends[key] = max(ends.get(key, ""), _since(item))
+    return [item for item in found if not ends or not _is_ended(item, ends)]
+
+
+def _is_ended(item: Found, ends: Mapping[tuple[Fact, str], str]) -> bool:
+    statement = _statement_of(item)
+    if statement is None or not statement.value:
+        return False
+    end = ends.get((_folded((statement.subject, statement.attribute)), statement.value.casefold()))
+    return end is not None and _since(item) <= end
+
+
+def _statement_of(item: Found) -> Statement | None:
+    return parse_statement(item.content) if item.surface == "memory" else None
 
 
 def stating(found: Sequence[Found], question: str) -> Found | None:
@@ -59,9 +82,7 @@ def _before_the_one_named(past: Sequence[Found], question: str) -> list[Found]:
 
 def fact_of(item: Found) -> Fact | None:
     """Subject and attribute of a memory that states one value at a time."""
-    if item.surface != "memory":
-        return None
-    statement = parse_statement(item.content)
+    statement = _statement_of(item)
     if statement is None or not statement.functional:
         return None
     return _folded((statement.subject, statement.attribute))

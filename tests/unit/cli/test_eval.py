@@ -279,7 +279,7 @@ def test_a_memory_that_is_not_of_the_form_is_a_problem(run, memory_set):
         file.write('{"text": "x", "kind": "rumour"}\n["a"]\n')
     result = run("eval", "qa", str(write_set(folder, *known, ingest=["memory.jsonl"])))
     assert result.exit_code == 1
-    assert "a memory is not stored ('x')" in result.stdout
+    assert "a memory has the unknown kind 'rumour' ('x')" in result.stdout
     assert "a memory is not of the form" in result.stdout
 
 

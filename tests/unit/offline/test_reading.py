@@ -242,3 +242,46 @@ async def test_a_failed_surface_is_named_beside_what_was_searched():
         "I found nothing about “Who approves flights?” in memory and the skills.",
         "the knowledge base could not be searched: the index is locked",
     ]
+
+
+async def test_b10_a_value_that_is_said_to_have_ended_is_not_the_answer():
+    said = memories(("We use Slack.", "2030-01-01"), ("We switched from Slack to Zulip.", "2031-01-01"))
+    assert (await run("Do we use Slack?", {"memory_recall": said})).text == "We switched from Slack to Zulip. [2]"
+    ended = memories(("I live in Oslo.", "2030-01-01"), ("I no longer live in Oslo.", "2031-01-01"))
+    assert "I live in Oslo" not in (await run("Where do I live?", {"memory_recall": ended})).text
+
+
+async def test_a_fact_is_found_by_its_name_when_no_word_is_the_same():
+    done = await run("Where do I live?", {"memory_history": memories(("我搬到厦门了。", "2031-01-01"))})
+    assert done.text == "我搬到厦门了。 [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("Where did I live in 2030?", "2030-12-31"),
+        ("Where did I live in May 2030?", "2030-05-31"),
+        ("Where did I live as of 2030-05-01?", "2030-05-01"),
+        ("Where did I live on 3 May 2030?", "2030-05-03"),
+        ("Where did I live before 2030?", "2029-12-31"),
+        ("2030年5月我住在哪里？", "2030-05-31"),
+        ("2030年以前我住在哪里？", "2029-12-31"),
+    ],
+)
+async def test_b10_the_day_a_question_names_is_asked_for(question, day):
+    lived = memories(("I live in Oslo.", "2029-01-01"), ("I moved to Bergen.", "2032-01-01"))
+    done = await run(question, {"memory_recall": lived})
+    assert done.arguments() | {"as_of": f"{day}T23:59:59Z"} == done.arguments()
+    assert done.text == "I live in Oslo. [1]"
+
+
+async def test_b10_what_holds_now_is_no_answer_to_what_held_before():
+    now = memories(("My dentist is Casper.", "2030-01-01"))
+    answers = {"memory_history": now, "memory_recall": now}
+    for question in ("Who was my dentist before?", "What was my former dentist called before?"):
+        assert "Casper" not in (await run(question, answers)).text
+
+
+@pytest.mark.parametrize("text", ["Forget the document about X", "忘掉技能 release-notes", "Remember that I like tea."])
+async def test_an_order_to_write_is_not_searched_for(text):
+    assert (await run(text)).calls == []

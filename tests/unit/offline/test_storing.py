@@ -246,3 +246,107 @@ async def test_b40_a_command_inside_a_document_is_text():
     done = await stored(text)
     assert told(done)[0][0] == "kb_add_text"
     assert done.names == ["kb_add_text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("Forget the document about the old gate.", "kb_delete", {"query": "the old gate"}),
+        ("Please forget the file old-plan.md", "kb_delete", {"source": "old-plan.md"}),
+        ("Forget the travel policy document", "kb_delete", {"query": "travel policy"}),
+        ("忘记关于旧门的文档", "kb_delete", {"query": "旧门"}),
+        ("删除差旅制度文档", "kb_delete", {"query": "差旅制度"}),
+        ("Forget the skill about refunds", "skill_delete", {"name": "refunds"}),
+        ("Remove the refund-a-ticket skill", "skill_delete", {"name": "refund-a-ticket"}),
+        ("忘掉技能 release-notes", "skill_delete", {"name": "release-notes"}),
+        ("Forget the table sales", "db_drop_table", {"table": "sales"}),
+        ("Drop the sales table.", "db_drop_table", {"table": "sales"}),
+        ("删除表 sales", "db_drop_table", {"table": "sales"}),
+        ("Forget the memory about my dentist", "memory_forget", {"query": "my dentist"}),
+        ("Delete the note about my dentist", "memory_forget", {"query": "my dentist"}),
+        ("删除关于牙医的笔记", "memory_forget", {"query": "牙医"}),
+        ("Forget that table 5 is reserved", "memory_forget", {"query": "table 5 is reserved"}),
+        ("Forget my table reservation on Friday", "memory_forget", {"query": "my table reservation on Friday"}),
+        ("忘记我的手表", "memory_forget", {"query": "我的手表"}),
+        ("忘记我喜欢看文章", "memory_forget", {"query": "我喜欢看文章"}),
+    ],
+)
+async def test_what_is_named_decides_where_it_is_removed(text, tool, arguments):
+    done = await stored(text, tools=(*WRITES, "db_drop_table"), db_drop_table=STORED)
+    assert told(done) == [(tool, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tools", "reply"),
+    [
+        ("Forget the document about X", ("memory_forget",), "Nothing was removed: documents are off here."),
+        ("忘掉技能 release-notes", ("memory_forget",), "没有删除任何内容：这里没有启用技能。"),
+        ("Drop the sales table", WRITES, "Nothing was removed: tables are off here."),
+    ],
+)
+async def test_a_surface_that_is_off_removes_nothing_elsewhere(text, tools, reply):
+    done = await stored(text, tools=tools)
+    assert (done.calls, done.text) == ([], reply)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "value"),
+    [
+        ("I live in Oslo.", "I no longer live in Oslo; I live in Bergen now.", "Bergen"),
+        ("I live in Oslo.", "I don't live in Oslo any more, I moved to Bergen.", "Bergen"),
+        ("I live in Oslo.", "I no longer live in Oslo, now in Bergen.", "Bergen"),
+        ("My dentist is Casper.", "My dentist is now Dr Amin.", "Dr Amin"),
+        ("Casper is my dentist.", "My dentist is no longer Casper but Dr Amin.", "Dr Amin"),
+        ("My dentist is Casper.", "My dentist is not Casper any more, it is Dr Amin now.", "Dr Amin"),
+        ("The port of Heron is 7443.", "The port of Heron changed from 7443 to 7555.", "7555"),
+        ("Heron's port is 7443.", "Heron's port has changed to 7555.", "7555"),
+        ("The staging server of Heron is stage-4.", "The staging server of Heron has moved to stage-11.", "stage-11"),
+        ("The door code is 4471.", "The door code is now 5582.", "5582"),
+        ("Our weekly sync is on Tuesday.", "Our weekly sync has been moved to Friday.", "Friday"),
+        ("Marit lives in Hamar.", "Marit no longer lives in Hamar; she lives in Moss.", "Moss"),
+        ("Marit works at Acme.", "Marit joined Birk.", "Birk"),
+        ("我住在苏州。", "我不再住在苏州，现在住在厦门。", "厦门"),
+        ("我住在苏州。", "我不住苏州了，现在住厦门。", "厦门"),
+        ("我的教练是高飞。", "我的教练改成了罗静。", "罗静"),
+        ("我的教练是高飞。", "我的教练不再是高飞，而是罗静。", "罗静"),
+        ("云杉的端口是8090。", "云杉的端口从8090改成了9001。", "9001"),
+        ("云杉的端口是8090。", "云杉的端口现在是9001。", "9001"),
+        ("周会在周二上午。", "周会改到周四下午了。", "周四下午"),
+        ("办公室在五楼。", "办公室搬到三楼了。", "三楼"),
+    ],
+)
+async def test_b10_a_change_states_the_same_fact_with_the_new_value(before, after, value):
+    first, later = [(await stored(f"Remember: {text}")).arguments() for text in (before, after)]
+    for name in ("subject", "attribute"):
+        assert first[name] == later[name]
+    assert first["functional"] and later["functional"]
+    assert later["value"] == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["My former dentist is Casper.", "I used to live in Oslo.", "我以前住在苏州。", "我以前的教练是高飞。", "I no longer live in Oslo."],
+)  # fmt: skip
+async def test_b10_what_was_before_ends_nothing(text):
+    assert not (await stored(f"Remember: {text}")).arguments().get("functional")
+
+
+@pytest.mark.parametrize(
+    "text", ["The printer is broken.", "The sky is blue.", "天空是蓝的", "The office is closed, not open."]
+)
+async def test_a_state_is_no_fact_with_one_value(text):
+    assert "functional" not in (await stored(f"Remember: {text}")).arguments()
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "kept"),
+    [
+        ("Remember (said on 2031-05-01T09:00:00Z): I live in Oslo.", "2031-05-01T09:00:00Z", "I live in Oslo."),
+        ("Remember (said on 2031-05-01) in all projects: I live in Oslo.", "2031-05-01T00:00:00Z", "I live in Oslo."),
+        ("记住（记于2031-05-01）：我住在苏州。", "2031-05-01T00:00:00Z", "我住在苏州。"),
+        ("记住（记于2031-05-01T09:00:00+08:00）: My cat is Tom.", "2031-05-01T09:00:00+08:00", "My cat is Tom."),
+    ],
+)
+async def test_words_may_say_when_it_was_said(text, since, kept):
+    arguments = (await stored(text)).arguments()
+    assert (arguments["valid_from"], arguments["text"]) == (since, kept)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,10 @@ async def _evaluated(state: State, file: Path) -> Report:
     from datamind_cli.temporary import temporary_system
 
     own = Profile.of(load_settings(state))
-    async with temporary_system(state, "eval", like=own.settings_file) as system:
+    # Each question stands alone, also where session memories need a conversation to be seen in.
+    alone = replace(state, flags={**state.flags, "memory.short_term_turns": "0"})
+    async with temporary_system(alone, "eval", like=own.settings_file) as system:
+        state.secrets = alone.secrets
         with progress_line(enabled=not state.as_json) as line:
             return await evaluate(system, read_qa_file(file), line.show)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 _SKILL_FILE: Final = "SKILL.md"
 _MEMORY_KEYS: Final = frozenset({"text", "kind", "scope", "said_at"})
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_SCOPE_WORDS: Final = {
+    "profile": ("", ""),
+    "global": (" in all projects", "，在所有项目中"),
+    "session": (" for this session", "，本次会话"),
+}
+
+SESSION: Final = "eval"
+"""The conversation that session memories are said in, and that the questions are asked in when there are some."""
 
 
 @dataclass
@@ -26,6 +36,11 @@ class Corpus:
     skills: list[Path] = field(default_factory=list)
     memories: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def has_session_memories(self) -> bool:
+        """Whether questions must be asked in the session to see all of it."""
+        return any(isinstance(row, dict) and row.get("scope") == "session" for row in self.memories)
 
 
 def plan_corpus(entries: Sequence[Path], tools: frozenset[str]) -> Corpus:
@@ -117,14 +132,40 @@ async def _stored(system: DataMind, path: Path) -> Any:
 
 
 async def _remembered(system: DataMind, row: Any) -> Any:
-    from datamind.core.types import Role
-
-    if not isinstance(row, dict) or set(row) - _MEMORY_KEYS:
-        yield f"a memory is not of the form {{text, kind, scope, said_at}}: {str(row)[:80]}"
+    """Said as a user says it, so that the agent finds the fact in it and a later value ends an earlier one."""
+    problem = _problem_of_memory(row)
+    if problem:
+        yield problem
         return
-    arguments = {key: value for key, value in row.items() if key != "said_at" and value}
-    if row.get("said_at"):
-        arguments["valid_from"] = row["said_at"]
-    outcome = await system.call("memory_save", arguments, role=Role.STORE)
-    if outcome.is_error:
-        yield f"a memory is not stored ({str(row.get('text'))[:60]!r}): {outcome.message}"
+    session = SESSION if row.get("scope") == "session" else ""
+    try:
+        result = await system.ingest(remember_words(row), session=session)
+    except DataMindError as error:
+        yield f"a memory is not stored ({row['text'][:60]!r}): {error}"
+        return
+    if result.status not in ("stored", "unchanged"):
+        yield f"a memory is not stored ({row['text'][:60]!r}): {' '.join(result.answer.split())[:200]}"
+
+
+def _problem_of_memory(row: Any) -> str:
+    from datamind.core.protocols.memory import MemoryKind
+
+    is_form = (
+        isinstance(row, dict) and not set(row) - _MEMORY_KEYS and all(isinstance(v or "", str) for v in row.values())
+    )
+    if not is_form or not (row.get("text") or "").strip():
+        return f"a memory is not of the form {{text, kind, scope, said_at}}: {str(row)[:80]}"
+    if (row.get("scope") or "profile") not in _SCOPE_WORDS:
+        return f"a memory has the unknown scope {row['scope'][:40]!r} ({row['text'][:60]!r})"
+    if row.get("kind") and row["kind"] not in set(MemoryKind):
+        return f"a memory has the unknown kind {row['kind'][:40]!r} ({row['text'][:60]!r})"
+    return ""
+
+
+def remember_words(row: Mapping[str, str]) -> str:
+    """The message to StoreAgent for one line of a memory.jsonl, in the language of its text."""
+    is_han = _HAN.search(row["text"]) is not None
+    order, said_on = ("记住", "记于") if is_han else ("Remember", "said on ")
+    said = f" ({said_on}{row['said_at']})" if row.get("said_at") else ""
+    scope = _SCOPE_WORDS[row.get("scope") or "profile"][is_han]
+    return f"{order}{said}{scope}: {row['text'].strip()}"

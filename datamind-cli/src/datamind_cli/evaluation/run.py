@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from datamind.core.errors import DataMindError
-from datamind_cli.evaluation.corpus import plan_corpus, store_corpus
+from datamind_cli.evaluation.corpus import SESSION, plan_corpus, store_corpus
 from datamind_cli.evaluation.judge import cited_evidence, reason_wrong
 from datamind_cli.records import source_label
 
@@ -101,19 +101,20 @@ async def evaluate(system: DataMind, qa: QaFile, progress: Callable[[str], None]
     drain = await system.drain(progress=lambda done, what: progress(f"{done} {what} embedded"))
     if drain.remaining:
         problems.append(f"{drain.remaining} texts have no vector: {drain.notice.message if drain.notice else ''}")
+    session = SESSION if corpus.has_session_memories else ""
     report = Report(system.model_name, system.extractive, problems)
     for number, question in enumerate(qa.questions, 1):
         progress(f"{number} of {len(qa.questions)}, {report.right} right: {question.question}")
-        report.items.append(await _judged(system, question))
+        report.items.append(await _judged(system, question, session))
     report.duration_s = time.monotonic() - started
     return report
 
 
-async def _judged(system: DataMind, question: Question) -> Judged:
+async def _judged(system: DataMind, question: Question, session: str) -> Judged:
     about = (question.id, question.question, question.lang, question.kind)
     started = time.monotonic()
     try:
-        result = await system.query(question.question)
+        result = await system.query(question.question, session=session)
     except DataMindError as error:
         return Judged(*about, "", (), f"{error.code}: {error}", time.monotonic() - started)
     cited = tuple(dict.fromkeys(source_label(item.source) for item in cited_evidence(result)))

@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 ALL_SCOPES = (MemoryScope.SESSION, MemoryScope.PROFILE, MemoryScope.GLOBAL)
 _CANDIDATES = 20
 _MOST = 10_000
-_ENOUGH = 0.5
+_CJK = "\u2e80"
+_ENOUGH_CJK = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,15 @@ class MemoryReads:
         return await self.count(where) if memory_ids else 0
 
     async def candidates(self, query: str, where: MemoryFilter) -> Candidates:
-        """What words mean: the memories that share most of them, and at least half."""
+        """What words mean: the memories that have all of them, of Chinese the most pairs of characters.
+
+        Half of the words would not do: "I like coffee" would mean "I like tea".
+        """
         wanted = set(tokenize(query))
         items = [item for item in await self._matching(tuple(wanted), where) if wanted]
-        covered = {item.memory_id: len(wanted & set(_words(item))) / len(wanted) for item in items}
+        covered = {item.memory_id: _coverage(wanted, set(_words(item))) for item in items}
         best = max(covered.values(), default=0.0)
-        chosen = [item for item in items if covered[item.memory_id] == best and best >= _ENOUGH]
+        chosen = [item for item in items if covered[item.memory_id] == best > 0]
         return Candidates(tuple(item.memory_id for item in chosen), tuple(_label(item) for item in chosen))
 
     async def named(self, where: MemoryFilter) -> Candidates:
@@ -234,6 +238,14 @@ def visible(session: str, **conditions: Any) -> MemoryFilter:
 
 def _words(item: MemoryItem) -> list[str]:
     return tokenize_for_index(" ".join((item.text, item.subject, item.attribute, item.value)))
+
+
+def _coverage(wanted: set[str], words: set[str]) -> float:
+    """Share of what is wanted among the words of a memory; 0 when a word is missing, or too many of the pairs."""
+    pairs = {token for token in wanted if token > _CJK}
+    if not wanted - pairs <= words or len(pairs & words) < _ENOUGH_CJK * len(pairs):
+        return 0.0
+    return len(wanted & words) / len(wanted)
 
 
 def _label(item: MemoryItem) -> str:
