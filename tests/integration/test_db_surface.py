@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datamind.agent import DataMind
-from datamind.core.errors import ConfigError
+from datamind.core.errors import ConfigError, DataMindError
 from tests.support.systems import contents, open_system, read, status, write
 
 ORDERS = "id,customer,amount\n007,Li,9\n008,Wang,100\n009,Zhou,\n"
@@ -199,3 +199,17 @@ async def test_office_and_parquet_files_keep_their_types(tmp_path: Path) -> None
             ["乙", None, 3.0],
         ]
         assert await query(system, "SELECT * FROM prices") == [[str(2**60), "1.10"], [None, "2.25"]]
+
+
+async def test_an_application_reads_all_pages_of_a_statement(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        text = "n,code\n" + "".join(f"{number},{number:04d}\n" for number in range(2_500))
+        await write(system, "db_import_csv", path=put(tmp_path, "n.csv", text))
+        table = await system.sql("SELECT * FROM n ORDER BY n")
+        assert (len(table), table.total, table.kinds) == (2_500, 2_500, ("integer", "text"))
+        assert table.to_arrow().column("code")[2_499].as_py() == "2499"
+        assert len(await system.sql("SELECT * FROM n", max_rows=10)) == 10
+        assert (await system.sql("SELECT n FROM n WHERE n < 0")).columns == ("n",)
+        with pytest.raises(DataMindError) as caught:
+            await system.sql("DELETE FROM n")
+        assert caught.value.code == "input_invalid.statement"

@@ -18,6 +18,7 @@ from datamind.core.errors import InputInvalid
 from datamind.core.evidence import InferenceResult
 from datamind.core.protocols.agent import Approver
 from datamind.core.receipts import IngestReceipt, StoreResult
+from datamind.core.result_table import ResultTable
 from datamind.core.results import DrainReport
 
 T = TypeVar("T")
@@ -85,6 +86,10 @@ class SyncDataMind:
     def warm(self) -> None:
         """See ``DataMind.warm``."""
         self._call(self._system.warm())
+
+    def sql(self, statement: str, *, max_rows: int = 10_000) -> ResultTable:
+        """See ``DataMind.sql``; the result has ``to_pandas()`` and ``to_arrow()``, and shows itself in a notebook."""
+        return self._call(self._system.sql(statement, max_rows=max_rows))
 
     def trace(self, asked: str) -> Trace:
         """See ``DataMind.trace``."""

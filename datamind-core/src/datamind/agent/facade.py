@@ -13,6 +13,7 @@ from datamind.agent.history import repair
 from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
 from datamind.agent.services import AgentServices
+from datamind.agent.tables import read_table
 from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.receipts import ReceiptLog
@@ -29,6 +30,7 @@ from datamind.core.messages import Message, SurfaceStatus, ToolCall
 from datamind.core.outcome import ToolOutcome
 from datamind.core.protocols.models import ToolCallingModelClient
 from datamind.core.receipts import StoreResult
+from datamind.core.result_table import ResultTable
 from datamind.core.results import DrainReport, Notice
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import ToolRegistry, ToolSpec
@@ -181,6 +183,18 @@ class DataMind:
         A surface that does not open is left to the first question that needs it.
         """
         await self.services.warm()
+
+    async def sql(self, statement: str, *, max_rows: int = 10_000) -> ResultTable:
+        """The result of one read-only statement over the tables, by RetrieveAgent's own tool.
+
+        Args:
+            statement: One SELECT.
+            max_rows: Rows beyond are left out; ``total`` of the result says how many there are.
+
+        Raises:
+            DataMindError: It was refused, failed, or reached ``db.query_timeout_s``.
+        """
+        return await read_table(self, statement, max_rows)
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from datamind.core.receipts import IngestReceipt
 from datamind.core.record import Record
+from datamind.core.result_table import ResultTable
 from datamind.core.results import RunResult
 from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface, content_hash, derived_id
@@ -27,12 +29,14 @@ class TableLocator(Record):
     """Cells of a table and the statement that read them.
 
     Attributes:
+        kinds: What each column holds, as ``TableColumn.kind``.
         data_versions: Version of each table when the statement ran.
     """
 
     type: Literal["table"] = "table"
     tables: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     row_key: str = ""
     statement: str = ""
     parameters: tuple[Any, ...] = ()
@@ -133,6 +137,14 @@ class Evidence(Record):
             note=note,
         )
 
+    def table(self) -> ResultTable | None:
+        """The rows that it shows, if it is of tables."""
+        if not isinstance(self.locator, TableLocator):
+            return None
+        found = json.loads(self.content)
+        rows = tuple(tuple(row) for row in found["rows"])
+        return ResultTable(tuple(found["columns"]), rows, self.locator.kinds)
+
 
 class Citation(Record):
     """One ``[n]`` of an answer, resolved by code.
@@ -170,3 +182,9 @@ class InferenceResult(RunResult):
     citations: tuple[Citation, ...] = ()
     receipts: tuple[IngestReceipt, ...] = ()
     claims: Claims = Claims()
+
+    @property
+    def tables(self) -> tuple[ResultTable, ...]:
+        """The rows of each piece of evidence that is of tables, in its order."""
+        found = (item.table() for item in self.evidence)
+        return tuple(table for table in found if table is not None)

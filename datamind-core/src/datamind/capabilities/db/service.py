@@ -113,6 +113,7 @@ class DatabaseReads:
         locator = TableLocator(
             tables=tuple(table.name for table in result.tables),
             columns=tuple(column.name for column in result.columns),
+            kinds=tuple(column.kind for column in result.columns),
             row_key=f"{query.offset}:{query.offset + len(result.rows)}",
             statement=query.statement,
             result_hash=content_hash(content),
