@@ -13,6 +13,8 @@ import pytest
 
 import datamind
 from datamind.agent import DataMind, build_agent, build_datamind, build_store_agent
+from datamind.capabilities.hooks.access import AccessHook
+from datamind.capabilities.hooks.path_allowlist import PathAllowlistHook
 from datamind.config import Settings
 from datamind.core.context import RequestContext
 from datamind.core.errors import ConfigError, PluginError
@@ -168,11 +170,22 @@ async def test_a_required_hook_whose_plugin_breaks_stops_the_build(tmp_path: Pat
         await build(tmp_path, broken, sections={"hooks": {"required": ["sundays"]}})
 
 
-@pytest.mark.parametrize("name", ["access", "path_allowlist"])
-async def test_a_plugin_cannot_stand_in_for_a_built_in_hook(tmp_path: Path, name: str) -> None:
-    section = {"required": [name], "path_allowlist": False}
-    with pytest.raises(ConfigError, match=f"{name!r} is core's own"):
-        await build(tmp_path, hooks(**{name: "make_allowing"}), sections={"hooks": section})
+async def test_a_plugin_cannot_stand_in_for_a_built_in_hook(tmp_path: Path) -> None:
+    section = {"required": ["path_allowlist"], "path_allowlist": False}
+    with pytest.raises(ConfigError, match="'path_allowlist' is absent .* is claimed by both datamind-core"):
+        await build(tmp_path, hooks(path_allowlist="make_allowing"), sections={"hooks": section})
+    system = await build(tmp_path, hooks(access="make_allowing"), sections={"hooks": {"required": ["access"]}})
+    assert [type(named.hook) for named in system.agents[Role.STORE].gate.hooks.hooks] == [AccessHook, PathAllowlistHook]
+    await system.aclose()
+
+
+async def test_b26_a_hook_that_cannot_be_made_stops_a_build_only_where_it_is_required(tmp_path: Path) -> None:
+    missing = hooks(sundays="not_there")
+    system = await build(tmp_path, missing, tools(make_tool("look")))
+    assert "look" in system.registry(Role.RETRIEVE)
+    await system.aclose()
+    with pytest.raises(ConfigError, match="'sundays' is absent .* plugin 'policy' of .* failed: .*not_there"):
+        await build(tmp_path, missing, sections={"hooks": {"required": ["sundays"]}})
 
 
 async def test_a_hook_of_a_plugin_sees_and_stops_every_call(tmp_path: Path) -> None:
@@ -349,9 +362,18 @@ async def test_a_write_of_a_plugin_is_wrapped_whatever_it_says_of_itself(tmp_pat
         await system.aclose()
 
 
-async def test_two_tools_of_one_name_stop_the_build(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="kb_search"):
-        await build(tmp_path, tools(make_tool("kb_search")))
+async def test_b26_a_plugin_that_takes_the_name_of_a_tool_is_left_out_and_the_rest_works(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    taking = tools(make_tool("kb_search"), make_tool("stray"), name="taking")
+    system = await build(tmp_path, taking, tools(make_tool("look")))
+    tool_names = set(system.registry(Role.RETRIEVE))
+    assert {"kb_search", "look"} <= tool_names
+    assert "stray" not in tool_names
+    assert (await read(system, "kb_search", query="x")).code == ""
+    await system.aclose()
+    (warning,) = [line.getMessage() for line in caplog.records if "taking" in line.getMessage()]
+    assert "Tool 'kb_search' is claimed by both datamind-core" in warning
 
 
 async def test_b42_sections_of_plugins_stand_in_the_prompt_in_a_stable_order(tmp_path: Path) -> None:

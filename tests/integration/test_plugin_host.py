@@ -141,13 +141,18 @@ def test_strict_mode_stops_the_process_with_the_cause(site):
     assert json_with_site(site, REPORT, DATAMIND_PLUGINS="it-good", **strict)["commands"] == ["hello"]
 
 
-def test_two_distributions_that_provide_one_name_stop_the_build(tmp_path):
+def test_b26_two_distributions_that_provide_one_name_are_failed_and_stop_nothing_else(tmp_path):
     for name in ("it-left", "it-right"):
         write_distribution(tmp_path, name, plugin_source(provider="both"))
-    result = run_with_site(tmp_path, "-c", REPORT, DATAMIND_PLUGINS="it-left it-right")
-    assert result.returncode == 1
-    expected = "kb.store 'both' is claimed by both it-left 1.0 (plugin 'it-left') and it-right 1.0 (plugin 'it-right')."
-    assert expected in result.stderr
+    report = json_with_site(tmp_path, REPORT.replace('"good"', '"both"'), DATAMIND_PLUGINS="it-left it-right")
+    clash = "kb.store 'both' is claimed by both it-left 1.0 (plugin 'it-left') and it-right 1.0 (plugin 'it-right')."
+    assert [(row[2], clash in row[3]) for row in report["plugins"]] == [
+        ("ok", False),
+        ("failed", True),
+        ("failed", True),
+    ]
+    assert clash in report["selected"]["both"]
+    assert report["selected"]["memory"].startswith("kb.store 'memory' of datamind-core ")
 
 
 def test_declaring_a_plugin_imports_the_standard_library_core_errors_and_pluggy_only(tmp_path):

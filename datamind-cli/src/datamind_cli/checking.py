@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
     from datamind.config import Settings
     from datamind.core.types import DataSurface
+    from datamind.plugins import PluginRecord
 
 _PROBES: Final = {
     "memory": "memory_list_namespaces",
@@ -52,20 +53,16 @@ def failed(name: str, error: DataMindError) -> Check:
     return Check(name, "failed", str(error), f"datamind explain {error.code}")
 
 
-def plugin_checks() -> Iterator[Check]:
-    """Every plugin that is not simply working."""
-    from datamind.plugins import PluginHost
-    from datamind_cli.plugin_commands import lenient_environ
-
-    host = PluginHost(environ=lenient_environ())
-    host.providers()
-    loaded = [record.name for record in host.records if record.state == "ok"]
-    yield Check("plugins", "ok", ", ".join(loaded))
-    for record in host.records:
+def plugin_checks(plugins: Sequence[PluginRecord], unmatched: Sequence[str] = ()) -> Iterator[Check]:
+    """Every plugin that is not simply working, and every name of a list that is no plugin's."""
+    yield Check("plugins", "ok", ", ".join(record.name for record in plugins if record.state == "ok"))
+    for record in plugins:
         if record.is_broken:
             yield Check(f"plugin {record.name}", "failed", str(record), "datamind plugins -v")
         elif record.cause:
             yield Check(f"plugin {record.name}", "note", str(record))
+    for sentence in unmatched:
+        yield Check("plugin list", "failed", sentence, "datamind plugins")
 
 
 def environment_checks() -> Iterator[Check]:

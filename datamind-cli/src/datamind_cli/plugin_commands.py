@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from datamind.core.errors import ConfigError, PluginError
+from datamind.core.errors import ConfigError, DataMindError, PluginError
 
 if TYPE_CHECKING:
     import click
 
-    from datamind.plugins import CommandSpec, PluginRecord
+    from datamind.plugins import CommandSpec, PluginHost, PluginRecord
+    from datamind_cli.state import State
 
 _HOOK: Final = "datamind_register_commands"
 _STRICT: Final = "DATAMIND_PLUGINS_STRICT"
@@ -37,17 +38,41 @@ class Offered:
 
 
 def offered_commands(built_in: frozenset[str]) -> Offered:
-    """The commands of all plugins but those whose name is taken. Never raises for a plugin's fault."""
+    """The commands of all plugins but those that take the name of another. Never raises for a plugin's fault."""
     from datamind.plugins import PluginHost
 
     try:
         with quiet_plugins():
             host = PluginHost(environ=lenient_environ())
-            specs = host.commands()
+            specs = host.commands(built_in)
     except ConfigError as error:
         return Offered(problem=str(error))
     broken = tuple(record for record in host.records if record.is_broken)
-    return Offered({spec.name: spec for spec in specs if spec.name not in built_in}, broken=broken)
+    return Offered({spec.name: spec for spec in specs}, broken=broken)
+
+
+def examined_plugins(state: State) -> tuple[PluginHost, tuple[str, ...]]:
+    """The plugins that Settings let load, asked what they add to a build, and why they were not asked, if so.
+
+    Those released with core are tested with it; asking them would take three times as long as all the rest.
+    """
+    from datamind.plugins import PluginHost
+    from datamind.plugins.known import KNOWN_DISTRIBUTIONS
+
+    host = PluginHost(environ=lenient_environ())
+    adding = host.implement_service_hooks()
+    if not any(record.distribution not in KNOWN_DISTRIBUTIONS for record in adding):
+        return host, ()
+    from datamind.agent.listing import list_contributions, make_host
+    from datamind_cli.session import load_settings
+
+    try:
+        settings = load_settings(state)
+        host = make_host(settings, strict=False)
+        list_contributions(settings, host)
+    except DataMindError as error:
+        return host, (f"what plugins add to the agents was not looked at: {error}",)
+    return host, ()
 
 
 def load_command(spec: CommandSpec) -> click.Command:

@@ -14,6 +14,7 @@ from datamind_cli.state import State
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
     from datamind.config import Settings
+    from datamind.plugins import PluginHost
 
 _T = TypeVar("_T")
 _ESCAPED = re.compile("[\ud800-\udfff]")
@@ -41,8 +42,15 @@ def load_settings(state: State, defaults: Mapping[str, str] | None = None) -> Se
 
 
 @asynccontextmanager
-async def opened_system(state: State, settings: Settings | None = None) -> AsyncIterator[DataMind]:
+async def opened_system(
+    state: State, settings: Settings | None = None, *, host: PluginHost | None = None
+) -> AsyncIterator[DataMind]:
     """Everything that is installed and selected, closed again at the end.
+
+    Args:
+        state: Options of the command line.
+        settings: Those loaded already.
+        host: The plugins found already.
 
     Raises:
         ConfigError: A setting is wrong, or a plugin it names is missing or broken.
@@ -50,7 +58,8 @@ async def opened_system(state: State, settings: Settings | None = None) -> Async
     from datamind.agent import build_datamind
     from datamind_cli.approve import TerminalApprover
 
-    system = await build_datamind(settings or load_settings(state), approver=TerminalApprover(state))
+    approver = TerminalApprover(state)
+    system = await build_datamind(settings or load_settings(state), approver=approver, host=host)
     try:
         yield system
     finally:

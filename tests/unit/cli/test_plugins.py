@@ -61,12 +61,14 @@ def test_a_target_that_is_no_command_is_named(run, site):
     assert "'hello' of acme 1.0 is no click command" in result.stderr
 
 
-def test_a_built_in_command_keeps_its_name(run, site):
+def test_b26_a_built_in_command_keeps_its_name(run, site, run_json):
     write_distribution(site, "acme", offering("ask", "hello"), modules={"hello": HELLO})
     text = run("--help").stdout
     assert text.count("  ask ") == 1
     assert "question" in run("ask", "").stderr
-    assert run("hello").exit_code == 0
+    (row,) = [row for row in run_json("plugins") if row["name"] == "acme"]
+    assert row["state"] == "failed"
+    assert row["cause"].startswith("Command 'ask' is claimed by both datamind-core ")
 
 
 def test_two_plugins_with_one_command_stop_no_built_in_one(run, site):
@@ -78,7 +80,8 @@ def test_two_plugins_with_one_command_stop_no_built_in_one(run, site):
     assert result.exit_code == 2
     assert "acme 1.0" in result.stderr
     assert "bolt 1.0" in result.stderr
-    assert "commands of plugins are not offered" in run("plugins").stdout
+    listed = run("plugins").stdout
+    assert listed.count("Command 'hello' is claimed by both acme 1.0 (plugin 'acme') and bolt 1.0 (plugin 'bolt')") == 2
 
 
 def test_b26_a_broken_plugin_stops_nothing_and_shows_its_traceback(run, site, run_json):
@@ -151,3 +154,63 @@ def test_json_of_plugins_is_complete(run, site):
     core = rows[0]
     assert (core["name"], core["state"]) == ("core", "ok")
     assert "kb.store memory" in core["provides"]
+
+
+TOOLS = "def datamind_register_tools(services):\n    {}"
+HOOKS = "def datamind_register_tool_hooks(settings, services):\n    {}"
+SECTIONS = "def datamind_prompt_sections(role, services):\n    {}"
+KB_SEARCH = """\
+    from datamind.core.tools import ToolSpec
+    from datamind.core.types import DataSurface, ToolEffect
+    return [ToolSpec("memory_recall", "Mine.", {"type": "object"}, print, ToolEffect.READ, DataSurface.MEMORY)]"""
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        (TOOLS.format("raise RuntimeError('boom')"), "datamind_register_tools: RuntimeError: boom"),
+        (HOOKS.format("raise RuntimeError('boom')"), "datamind_register_tool_hooks: RuntimeError: boom"),
+        (SECTIONS.format("raise RuntimeError('boom')"), "datamind_prompt_sections: RuntimeError: boom"),
+        (HOOKS.format("return [ToolHookSpec('sundays', 5, 'acme.nowhere:make')]"), "acme.nowhere"),
+        (TOOLS.format("\n" + KB_SEARCH), "Tool 'memory_recall' is claimed by both datamind-core "),
+        (TOOLS.format("raise RuntimeError(services.control.profile)"), "RuntimeError: default"),
+        (TOOLS.format("raise RuntimeError(services.settings.llm.model)"), "RuntimeError: claude"),
+    ],
+)
+def test_b26_a_plugin_that_fails_in_a_build_is_listed_and_stops_nothing(run, site, run_json, source, cause):
+    write_distribution(site, "acme", plugin_source(source))
+    (row,) = [row for row in run_json("plugins") if row["name"] == "acme"]
+    assert (row["state"], row["distribution"]) == ("failed", "acme")
+    assert cause in row["cause"]
+    assert f"acme: {row['cause']}" in run("plugins").stdout
+    assert run("store", "Remember: the lamp is red.").exit_code == 0
+    asked = run("ask", "What colour is the lamp?")
+    assert asked.exit_code == 0
+    assert "red" in asked.stdout
+    checked = run("doctor")
+    assert checked.exit_code == 1
+    assert "plugin 'acme' of acme 1.0 failed" in " ".join(checked.stdout.split())
+
+
+def test_plugins_that_settings_block_are_listed_as_blocked(run, run_json, site):
+    write_distribution(site, "acme", plugin_source(TOOLS.format("raise RuntimeError('boom')")))
+    rows = run_json("plugins", "--set", "plugins.block=acme")
+    assert [row["state"] for row in rows if row["name"] == "acme"] == ["blocked"]
+
+
+def test_settings_that_name_what_is_missing_do_not_hide_the_list(run, site):
+    write_distribution(site, "acme", plugin_source(TOOLS.format("return []")))
+    result = run("plugins", "--set", "kb.backend=nothing")
+    assert result.exit_code == 0
+    assert "acme" in result.stdout
+    assert "was not looked at: kb.backend='nothing'" in result.stdout
+
+
+@pytest.mark.parametrize("variable", ["DATAMIND_PLUGINS_BLOCK", "DATAMIND_PLUGINS"])
+def test_a_list_with_a_name_that_nothing_has_is_told(run, monkeypatch, variable):
+    monkeypatch.setenv(variable, "memory-sqlyte,memory-sqlite,model-offline,skills")
+    sentence = f"{variable} names 'memory-sqlyte', and no plugin of that name is installed."
+    assert sentence in run("plugins").stdout
+    checked = run("doctor")
+    assert checked.exit_code == 1
+    assert sentence.split(",")[0] in " ".join(checked.stdout.split())

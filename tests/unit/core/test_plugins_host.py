@@ -198,12 +198,12 @@ def test_b26_a_hook_that_raises_or_returns_something_else_fails_its_plugin_alone
         },
         good={"datamind_register_tools": hookimpl(lambda services: called.append(services) or [])},
     )
-    assert host.tools("services") == []
+    assert host.contributions("settings", "services").tools == ()
     assert states(host) == {"core": "ok", "bad": "failed", "good": "ok"}
     assert cause in record(host, "bad").cause
     assert host.commands() == []
     assert called == ["services"], "the good plugin is called, the failed one no more"
-    assert host.tools("services") == []
+    assert host.contributions("settings", "services").tools == ()
     assert len(caplog.records) == 1
 
 
@@ -233,52 +233,128 @@ def test_a_generator_is_a_fine_iterable():
     assert [command.name for command in host.commands()] == ["one", "two"]
 
 
+class Checks:
+    async def pre(self, call, ctx):
+        return None
+
+    async def post(self, call, outcome, ctx):
+        return None
+
+
+def make_checks(settings, services):
+    return Checks()
+
+
+def refuse(settings, services):
+    raise RuntimeError("no policy server")
+
+
+HOOK = f"{__name__}:make_checks"
+
+
 def test_hooks_get_the_arguments_they_ask_for_and_results_come_in_their_order():
     seen = {}
 
     def tool_hooks(settings, services):
         seen["tool_hooks"] = (settings, services)
-        return [ToolHookSpec("a", 90, TARGET), ToolHookSpec("z", 10, TARGET), ToolHookSpec("y", 10, TARGET)]
+        return [ToolHookSpec("a", 90, HOOK), ToolHookSpec("z", 10, HOOK), ToolHookSpec("y", 10, HOOK)]
 
     def sections(role):
-        seen["role"] = role
+        seen.setdefault("roles", []).append(role)
         return [PromptSection("B", 5, "b"), PromptSection("A", 5, "a")]
 
     host = host_of(
         z={"datamind_prompt_sections": hookimpl(lambda: [PromptSection("First", 1, "z")])},
         a={"datamind_register_tool_hooks": hookimpl(tool_hooks), "datamind_prompt_sections": hookimpl(sections)},
     )
-    assert [spec.name for spec in host.tool_hooks("settings", "services")] == ["y", "z", "a"]
-    assert [section.title for section in host.prompt_sections(Role.STORE, "services")] == ["First", "A", "B"]
-    assert seen == {"tool_hooks": ("settings", "services"), "role": Role.STORE}
-    assert {spec.origin.name for spec in host.tool_hooks("settings", "services")} == {"a"}
+    added = host.contributions("settings", "services")
+    assert {(hook.name, hook.order) for hook in added.hooks} == {("a", 90), ("z", 10), ("y", 10)}
+    assert [section.title for section in added.sections[Role.STORE]] == ["First", "A", "B"]
+    assert seen == {"tool_hooks": ("settings", "services"), "roles": list(Role)}
+    assert host.contributions("settings", "services", with_hooks=False).hooks == ()
 
 
-def test_a_name_claimed_by_two_plugins_raises_and_names_both():
-    def one(name):
-        return {
-            "datamind_register_commands": hookimpl(lambda: [CommandSpec(name, "Help.", TARGET)]),
-            "datamind_register_tool_hooks": hookimpl(lambda: [ToolHookSpec(name, 1, TARGET)]),
-        }
-
-    host = host_of(a=one("same"), b=one("same"), c=one("other"))
-    with pytest.raises(PluginError, match=r"Command 'same' .*\(plugin 'a'\) and .*\(plugin 'b'\)") as raised:
-        host.commands()
-    assert raised.value.code == "plugin_error.clash"
-    with pytest.raises(PluginError, match="Tool hook 'same'"):
-        host.tool_hooks(None, None)
+def commands(name):
+    return {"datamind_register_commands": hookimpl(lambda: [CommandSpec(name, "Help.", TARGET)])}
 
 
-def test_tools_of_plugins_are_tool_specs_with_names_of_their_own():
-    def tools(*names):
-        made = [
-            ToolSpec(name, "A tool.", {"type": "object"}, print, ToolEffect.PURE, DataSurface.UTILITY) for name in names
-        ]
-        return {"datamind_register_tools": hookimpl(lambda services: made)}
+def tool_hooks(name, factory=HOOK):
+    return {"datamind_register_tool_hooks": hookimpl(lambda: [ToolHookSpec(name, 1, factory)])}
 
-    assert [tool.name for tool in host_of(b=tools("x", "y"), a=tools("z")).tools(None)] == ["z", "x", "y"]
-    with pytest.raises(PluginError, match="Tool 'x' is claimed by both"):
-        host_of(a=tools("x"), b=tools("x")).tools(None)
+
+def tools(*names):
+    made = [
+        ToolSpec(name, "A tool.", {"type": "object"}, print, ToolEffect.PURE, DataSurface.UTILITY) for name in names
+    ]
+    return {"datamind_register_tools": hookimpl(lambda services: made)}
+
+
+def offered(host, taken=()):
+    added = host.contributions(None, None, tool_names=taken, hook_names=taken)
+    found = [tool.name for tool in added.tools] + [hook.name for hook in added.hooks]
+    return found + [command.name for command in host.commands(taken)]
+
+
+EACH_KIND = pytest.mark.parametrize(
+    ("kind", "what"), [(commands, "Command"), (tool_hooks, "Tool hook"), (tools, "Tool")]
+)
+
+
+@EACH_KIND
+def test_b26_a_name_claimed_by_two_plugins_fails_both_and_no_other(kind, what, caplog):
+    host = host_of(a=kind("same"), b=kind("same"), c=kind("other"))
+    assert offered(host) == ["other"]
+    assert states(host) == {"core": "ok", "a": "failed", "b": "failed", "c": "ok"}
+    for name in "ab":
+        cause = record(host, name).cause
+        assert cause.startswith(f"{what} 'same' is claimed by both ")
+        assert "(plugin 'a') and " in cause and "(plugin 'b')" in cause
+    assert len(caplog.records) == 2
+
+
+@EACH_KIND
+def test_b26_a_name_of_cores_own_fails_the_plugin_that_takes_it(kind, what):
+    host = host_of(a=kind("kb_search"), c=kind("other"))
+    assert offered(host, ["kb_search"]) == ["other"]
+    cause = record(host, "a").cause
+    assert cause.startswith(f"{what} 'kb_search' is claimed by both datamind-core ")
+    assert "(plugin 'a')" in cause
+
+
+def test_one_plugin_that_takes_a_name_twice_is_failed():
+    host = host_of(a=tools("x", "x"))
+    assert offered(host) == []
+    assert record(host, "a").cause.startswith("Tool 'x' is claimed by ")
+    assert ", twice" in record(host, "a").cause
+
+
+def test_tools_come_in_the_order_of_their_plugins():
+    assert offered(host_of(b=tools("x", "y"), a=tools("z"))) == ["z", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("factory", "cause"),
+    [
+        (f"{__name__}:not_there", "not_there"),
+        ("no_such_module_at_all:make", "no_such_module_at_all"),
+        (f"{__name__}:refuse", "RuntimeError: no policy server"),
+        (f"{__name__}:states", "states"),
+    ],
+)
+def test_b26_a_hook_that_cannot_be_made_takes_all_of_its_plugin_along(factory, cause, caplog):
+    host = host_of(a={**tools("x"), **tool_hooks("sundays", factory), **commands("hello")}, c=tools("y"))
+    assert offered(host) == ["y"]
+    assert cause in record(host, "a").cause
+    assert len(caplog.records) == 1
+
+
+def test_b26_a_section_that_raises_takes_all_of_its_plugin_along():
+    def sections(role):
+        raise RuntimeError("no text")
+
+    host = host_of(a={**tools("x"), "datamind_prompt_sections": hookimpl(sections)}, c=tools("y"))
+    assert offered(host) == ["y"]
+    assert record(host, "a").cause == "datamind_prompt_sections: RuntimeError: no text"
 
 
 def test_two_distributions_with_one_plugin_name_are_duplicates_and_neither_loads(site, build, caplog):
@@ -363,7 +439,7 @@ def test_strict_mode_keeps_the_cause_and_lets_a_blocked_plugin_be(site, build):
 def test_strict_mode_raises_when_a_hook_does():
     host = host_of({"DATAMIND_PLUGINS_STRICT": "true"}, bad={"datamind_register_tools": hookimpl(boom)})
     with pytest.raises(PluginError, match="datamind_register_tools: RuntimeError: boom"):
-        host.tools(None)
+        host.contributions(None, None)
 
 
 def test_a_strict_switch_that_is_neither_on_nor_off_is_an_error():

@@ -12,7 +12,8 @@ from datamind_cli.checking import (
     system_checks,
 )
 from datamind_cli.exits import ExitCode
-from datamind_cli.plugin_commands import quiet_plugins
+from datamind_cli.main import BUILT_IN
+from datamind_cli.plugin_commands import lenient_environ, quiet_plugins
 from datamind_cli.render import Output, count_of, shorten
 from datamind_cli.session import load_settings, opened_system, run
 from datamind_cli.state import State, common_options, state_of
@@ -41,14 +42,23 @@ def cli(ctx: click.Context) -> int:
 
 
 async def _checks(state: State) -> list[Check]:
-    checks = [*plugin_checks(), *environment_checks()]
+    from datamind.agent.listing import make_host
+    from datamind.plugins import PluginHost
+
+    host = PluginHost(environ=lenient_environ())
+    host.commands(BUILT_IN)
+    host.providers()
+    environment = list(environment_checks())
     try:
         settings = load_settings(state)
     except DataMindError as error:
-        return [*checks, failed("settings", error)]
-    checks += [Check("settings", "ok", f"profile {settings.data.profile}"), *folder_checks(settings)]
+        return [*plugin_checks(host.records, host.unmatched), *environment, failed("settings", error)]
+    checks = [*environment, Check("settings", "ok", f"profile {settings.data.profile}"), *folder_checks(settings)]
+    host = make_host(settings, strict=False)
+    host.commands(BUILT_IN)
     try:
-        async with opened_system(state, settings) as system:
-            return [*checks, *[check async for check in system_checks(system)]]
+        async with opened_system(state, settings, host=host) as system:
+            checks += [check async for check in system_checks(system)]
     except DataMindError as error:
-        return [*checks, failed("start", error)]
+        checks.append(failed("start", error))
+    return [*plugin_checks(host.records, host.unmatched), *checks]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from datamind_cli.exits import ExitCode
-from datamind_cli.plugin_commands import lenient_environ, quiet_plugins
+from datamind_cli.plugin_commands import examined_plugins, quiet_plugins
 from datamind_cli.render import Output, count_of
 from datamind_cli.state import common_options, state_of
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 @click.pass_context
 def cli(ctx: click.Context) -> int:
     """List the installed plugins, what each provides, and why one does not work; -v adds its traceback."""
-    from datamind.plugins import PluginHost
 
-    out = Output(state_of(ctx))
+    state = state_of(ctx)
+    out = Output(state)
     with quiet_plugins():
-        host = PluginHost(environ=lenient_environ())
-        rows, problem = described_plugins(host)
+        host, remarks = examined_plugins(state)
+    rows = described_plugins(host)
     if out.is_json:
         out.json(rows)
         return ExitCode.OK
@@ -34,28 +34,21 @@ def cli(ctx: click.Context) -> int:
             out.line(f"{record.name}: {record.cause}")
         if record.traceback and out.verbosity:
             out.line(record.traceback)
-    if problem:
-        out.line(f"commands of plugins are not offered: {problem}")
+    for remark in (*host.unmatched, *remarks):
+        out.line(remark)
     return ExitCode.OK
 
 
-def described_plugins(host: PluginHost) -> tuple[list[dict[str, Any]], str]:
-    """Every record with what its plugin registers, and why no command of a plugin is offered, if so.
-
-    Asking may turn a loaded plugin into a failed one.
-    """
-    from datamind.core.errors import PluginError
+def described_plugins(host: PluginHost) -> list[dict[str, Any]]:
+    """Every record with what its plugin registers. Asking may turn a loaded plugin into a failed one."""
+    from datamind_cli.main import BUILT_IN
 
     provided: dict[tuple[str, str], list[str]] = {}
     for provider in host.providers():
         provided.setdefault(_key(provider.origin), []).append(f"{provider.kind} {provider.name}")
-    problem = ""
-    try:
-        for command in host.commands():
-            provided.setdefault(_key(command.origin), []).append(f"command {command.name}")
-    except PluginError as error:
-        problem = str(error)
-    return [_row(record, provided.get(_key(record), [])) for record in host.records], problem
+    for command in host.commands(BUILT_IN):
+        provided.setdefault(_key(command.origin), []).append(f"command {command.name}")
+    return [_row(record, provided.get(_key(record), [])) for record in host.records]
 
 
 def _key(record: PluginRecord | None) -> tuple[str, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from datamind.agent.facade import AgentParts, DataMind, RetrieveAgent, StoreAgent
+from datamind.agent.listing import OWN_HOOK_NAMES, make_host, own_tools
 from datamind.agent.prompt import make_system_prompt
 from datamind.agent.selection import Selection, select_providers
 from datamind.agent.services import SURFACES, AgentServices, make_services
@@ -23,13 +24,10 @@ from datamind.core.logging import configure_logging, redactor
 from datamind.core.protocols.agent import Approver
 from datamind.core.tools import ToolRegistry, ToolSpec
 from datamind.core.types import DataSurface, Role
-from datamind.plugins import PluginHost, ProviderRegistry, make_tool_hook
-from datamind.plugins.discovery import ALLOW_VARIABLE, BLOCK_VARIABLE, STRICT_VARIABLE
+from datamind.plugins import PluginHost, PluginRecord, ProviderRegistry
 
 if TYPE_CHECKING:
     from datamind.config.settings import Settings
-
-_BUILT_IN_HOOKS: Final = frozenset({"access", "path_allowlist"})
 
 
 async def build_datamind(
@@ -54,7 +52,7 @@ async def build_datamind(
         StoreError: The profile's folder cannot be written, or control.db cannot be opened.
     """
     _prepare_logging(settings)
-    host = host or _make_host(settings)
+    host = host or make_host(settings)
     registry = ProviderRegistry(host)
     profile = Profile.of(settings)
     profile.ensure()
@@ -74,17 +72,6 @@ async def build_datamind(
     except BaseException:
         await services.aclose()
         raise
-
-
-def _make_host(settings: Settings) -> PluginHost:
-    plugins = settings.plugins
-    return PluginHost(
-        environ={
-            ALLOW_VARIABLE: ",".join(plugins.allow or ()),
-            BLOCK_VARIABLE: ",".join(plugins.block),
-            STRICT_VARIABLE: "1" if plugins.strict else "0",
-        }
-    )
 
 
 def _prepare_logging(settings: Settings) -> None:
@@ -108,78 +95,48 @@ async def _assemble(
     # 3 one catalogue; the registries of both roles are views of it
     sides = Sides(services.read, services.write)
     ledger = IngestLedger(services.profile.name, services.control_of, services.controls, sides, services.write.sync)
-    specs = make_catalogue(services, host)
+    own = own_tools(services.on)
+    added = host.contributions(
+        services.settings,
+        services,
+        tool_names=[tool.name for tool in own],
+        hook_names=OWN_HOOK_NAMES,
+        with_hooks=services.settings.hooks.enabled,
+    )
+    specs = [*own, *added.tools]
     await _recover(ledger, specs, services)
 
     # 4 receipt wrappers, hooks, prompts, loops, facade
     catalogue = tuple(ledger.wrap(spec) for spec in specs)
-    chain = make_hook_chain(services, host)
+    chain = make_hook_chain(services, added.hooks, host.records)
     recorder: DecisionRecorder = services.control if services.settings.hooks.audit_log else NoRecord()
     agents = {}
     for role in Role:
         tools = ToolRegistry.select(catalogue, role)
         gate = Gate(tools, chain, sides, recorder, approver)
-        sections = host.prompt_sections(role, services)
-        agents[role] = AgentParts(gate, make_system_prompt(role, services.on, sections))
+        agents[role] = AgentParts(gate, make_system_prompt(role, services.on, added.sections[role]))
     return DataMind(services, selection, catalogue, agents)
 
 
-def make_catalogue(services: AgentServices, host: PluginHost) -> list[ToolSpec]:
-    """Every tool of the surfaces that are on, then those of plugins.
-
-    Raises:
-        ConfigError: Two tools have one name.
-    """
-    specs: list[ToolSpec] = []
-    if DataSurface.MEMORY in services.on:
-        from datamind.capabilities.memory.tools import memory_tools
-
-        specs += memory_tools()
-    if DataSurface.KB in services.on:
-        from datamind.capabilities.kb.tools import kb_tools
-
-        specs += kb_tools()
-    if DataSurface.SKILLS in services.on:
-        from datamind.capabilities.skills.tools import skill_tools
-
-        specs += skill_tools()
-    if DataSurface.DB in services.on:
-        from datamind.capabilities.db.tools import db_tools
-
-        specs += db_tools()
-    if DataSurface.GRAPH in services.on:
-        from datamind.capabilities.graph.tools import graph_tools
-
-        specs += graph_tools()
-    specs += host.tools(services)
-    names = [spec.name for spec in specs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"two tools are named {name!r}", hint="Block one of the plugins that bring it.")
-    return specs
-
-
-def make_hook_chain(services: AgentServices, host: PluginHost) -> HookChain:
+def make_hook_chain(
+    services: AgentServices, of_plugins: Sequence[NamedHook], plugins: Sequence[PluginRecord]
+) -> HookChain:
     """The built-in hooks that Settings leave on, then those of plugins.
 
     Raises:
-        ConfigError: A hook that ``hooks.required`` names is absent, or a plugin takes the name of a built-in one.
+        ConfigError: A hook that ``hooks.required`` names is absent, whatever the reason.
     """
     settings = services.settings.hooks
     hooks = [NamedHook("access", 0, AccessHook())]
-    if settings.enabled:
-        if settings.path_allowlist:
-            hooks.append(NamedHook("path_allowlist", 100, PathAllowlistHook(services.write.paths)))
-        for spec in host.tool_hooks(services.settings, services):
-            if spec.name in _BUILT_IN_HOOKS:
-                # Else one of a plugin could stand in for it in hooks.required.
-                raise ConfigError(f"the hook name {spec.name!r} is core's own", hint="The plugin must choose another.")
-            hooks.append(NamedHook(spec.name, spec.order, make_tool_hook(spec, services.settings, services)))
+    if settings.enabled and settings.path_allowlist:
+        hooks.append(NamedHook("path_allowlist", 100, PathAllowlistHook(services.write.paths)))
+    hooks += of_plugins
     absent = sorted(set(settings.required) - {hook.name for hook in hooks})
     if absent:
+        broken = "".join(f" {record}." for record in plugins if record.is_broken)
         raise ConfigError(
             f"the required hook {absent[0]!r} is absent (present: {', '.join(hook.name for hook in hooks)})",
-            hint="Install or switch on the hook, or take it off hooks.required.",
+            hint=f"Install or switch on the hook, or take it off hooks.required.{broken}",
         )
     return HookChain(hooks)
 

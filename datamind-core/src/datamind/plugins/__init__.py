@@ -5,7 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from datamind.plugins.contributions import NO_OPTIONS, CommandSpec, PromptSection, ProviderSpec, ToolHookSpec
+from datamind.plugins.contributions import (
+    NO_OPTIONS,
+    CommandSpec,
+    Contributions,
+    PromptSection,
+    ProviderSpec,
+    ToolHookSpec,
+)
 from datamind.plugins.kinds import ProviderKind
 from datamind.plugins.records import CORE_PLUGIN, PluginRecord, PluginState
 
@@ -21,6 +28,7 @@ __all__ = [
     "NO_OPTIONS",
     "PLUGIN_API",
     "CommandSpec",
+    "Contributions",
     "PluginHost",
     "PluginRecord",
     "PluginState",

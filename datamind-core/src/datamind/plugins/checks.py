@@ -21,13 +21,15 @@ PLUGIN_FAULTS: Final = (Exception, SystemExit)
 """What a plugin can do wrong without ending the process; KeyboardInterrupt and cancellation pass."""
 
 
-class _Named(Protocol):
+class Named(Protocol):
+    """Anything with a name that is unique among its kind."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name."""
 
 
 _T = TypeVar("_T")
-_N = TypeVar("_N", bound=_Named)
 
 
 class IncompatiblePlugin(Exception):
@@ -92,8 +94,11 @@ def checked_items(result: Any, expected: type[_T]) -> list[_T]:
 
 
 def one_line(error: BaseException) -> str:
-    """The class and message of an error: no line break, control character or final stop, at most 300 characters."""
-    text = f"{type(error).__name__}: {error}"
+    """The class and message of an error, of our own the message alone.
+
+    Without line breaks, control characters and a final stop; at most 300 characters.
+    """
+    text = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
     printable = "".join(character if character.isprintable() else " " for character in text)
     line = " ".join(printable.split()).rstrip(".")
     return line if len(line) <= MAX_CAUSE_CHARS else f"{line[: MAX_CAUSE_CHARS - 1]}…"
@@ -104,30 +109,16 @@ def failed(record: PluginRecord, error: BaseException, hook: str = "") -> Plugin
     if isinstance(error, IncompatiblePlugin):
         return replace(record, state=PluginState.INCOMPATIBLE, cause=str(error))
     cause = f"{hook}: {one_line(error)}" if hook else one_line(error)
-    trace = "".join(traceback.format_exception(error))
+    trace = "".join(traceback.format_exception(error)) if error.__traceback__ else ""
     return replace(record, state=PluginState.FAILED, cause=cause, traceback=trace)
 
 
-def clash(what: str, first: PluginRecord | None, second: PluginRecord | None) -> PluginError:
-    """Two plugins claim one name: neither is preferred, whatever the order of installation."""
-    owners = [f"{owner.label} (plugin {owner.name!r})" for owner in (first, second) if owner]
+def clash(what: str, owners: Sequence[PluginRecord]) -> PluginError:
+    """One name is claimed twice: nobody is preferred, whatever the order of installation."""
+    labels = list(dict.fromkeys(f"{owner.label} (plugin {owner.name!r})" for owner in owners))
+    claimed = f"both {' and '.join(labels)}" if len(labels) > 1 else f"{labels[0]}, twice"
     return PluginError(
-        f"{what} is claimed by both {' and '.join(owners)}.",
+        f"{what} is claimed by {claimed}.",
         code="plugin_error.clash",
         hint="Uninstall one, or name its plugin in DATAMIND_PLUGINS_BLOCK.",
     )
-
-
-def unique(what: str, found: Iterable[tuple[PluginRecord, _N]]) -> list[tuple[PluginRecord, _N]]:
-    """``found`` unchanged.
-
-    Raises:
-        PluginError: One name occurs twice.
-    """
-    owners: dict[str, PluginRecord] = {}
-    checked = list(found)
-    for record, item in checked:
-        if item.name in owners:
-            raise clash(f"{what} {item.name!r}", owners[item.name], record)
-        owners[item.name] = record
-    return checked

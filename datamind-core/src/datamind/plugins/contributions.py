@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from datamind.core.errors import PluginError
 from datamind.plugins.kinds import ProviderKind
 from datamind.plugins.records import PluginRecord
+
+if TYPE_CHECKING:
+    from datamind.core.hooks import NamedHook
+    from datamind.core.tools import ToolSpec
+    from datamind.core.types import Role
 
 NO_OPTIONS: Final = "datamind.plugins.options:NoOptions"
 """``ProviderSpec.options`` of a provider that takes none."""
@@ -142,3 +148,18 @@ class CommandSpec:
         check_name("Command", self.name)
         _check_line(f"Command {self.name!r}: help", self.help)
         check_target(f"Command {self.name!r}: target", self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What all plugins add to one build.
+
+    Attributes:
+        tools: In the order of plugin names.
+        hooks: Made already.
+        sections: Lowest order first, ties by title, then by plugin name.
+    """
+
+    tools: tuple[ToolSpec, ...]
+    hooks: tuple[NamedHook, ...]
+    sections: Mapping[Role, tuple[PromptSection, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,19 +13,19 @@ import pluggy
 
 from datamind.core.errors import PluginError
 from datamind.plugins import checks, specs
-from datamind.plugins.contributions import CommandSpec, PromptSection, ProviderSpec, ToolHookSpec
+from datamind.plugins.contributions import CommandSpec, Contributions, PromptSection, ProviderSpec, ToolHookSpec
 from datamind.plugins.discovery import PluginPolicy, core_plugin, installed_entry_points, record_of
 from datamind.plugins.records import CORE_PLUGIN, PluginRecord, PluginState
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from datamind.core.tools import ToolSpec
-    from datamind.core.types import Role
+    from datamind.core.hooks import NamedHook
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+_N = TypeVar("_N", bound=checks.Named)
 
 
 class PluginHost:
@@ -53,6 +53,7 @@ class PluginHost:
         self._manager.add_hookspecs(specs)
         self._loaded: dict[str, PluginRecord] = {}
         self._refused: list[PluginRecord] = []
+        self._unmatched: tuple[str, ...] = ()
         found, unreadable = installed_entry_points() if entry_points is None else (list(entry_points), [])
         self._load_all(found)
         for record in unreadable:
@@ -66,45 +67,110 @@ class PluginHost:
         found = [*self._loaded.values(), *sorted(self._refused, key=lambda record: record.distribution)]
         return tuple(sorted(found, key=lambda record: (record.name != CORE_PLUGIN, record.name)))
 
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """What the lists of allowed and blocked plugins name and is not installed, one sentence each."""
+        return self._unmatched
+
     def providers(self) -> list[ProviderSpec]:
-        """Every provider on offer. Two plugins may claim one pair of kind and name; the registry refuses that."""
+        """Every provider on offer; of two plugins that claim one pair of kind and name, both are failed."""
         found = self._collect(specs.datamind_register_providers, ProviderSpec)
+        self._unclaimed(found, lambda spec: f"{spec.kind} {spec.name!r}")
         return [replace(spec, origin=record) for record, spec in found]
 
-    def tools(self, services: Any) -> list[ToolSpec]:
-        """Every tool of a plugin, in the order of plugin names.
+    def contributions(
+        self,
+        settings: Any,
+        services: Any,
+        *,
+        tool_names: Iterable[str] = (),
+        hook_names: Iterable[str] = (),
+        with_hooks: bool = True,
+    ) -> Contributions:
+        """Everything the plugins add to one build; nothing of a plugin that fails in any of it.
 
-        Raises:
-            PluginError: One tool name is claimed twice.
+        Args:
+            settings: The Settings of the build.
+            services: Its AgentServices.
+            tool_names: Names of core's own tools, which no plugin may take.
+            hook_names: Those of core's own hooks.
+            with_hooks: Whether hooks are made at all.
         """
         from datamind.core.tools import ToolSpec  # brings pydantic, which listing plugins does without
+        from datamind.core.types import Role
 
         found = self._collect(specs.datamind_register_tools, ToolSpec, services=services)
-        return [tool for _, tool in checks.unique("Tool", found)]
+        tools = self._unclaimed(found, lambda tool: f"Tool {tool.name!r}", tool_names)
+        hooks = self._hooks(settings, services, hook_names) if with_hooks else []
+        sections = {
+            role: self._collect(specs.datamind_prompt_sections, PromptSection, role=role, services=services)
+            for role in Role
+        }
+        return Contributions(
+            tuple(tool for record, tool in tools if self._is_loaded(record)),
+            tuple(hook for record, hook in hooks if self._is_loaded(record)),
+            {
+                role: _in_order(section for record, section in of if self._is_loaded(record))
+                for role, of in sections.items()
+            },
+        )
 
-    def tool_hooks(self, settings: Any, services: Any) -> list[ToolHookSpec]:
-        """Every hook of a plugin, lowest order first, ties by name.
+    def implement_service_hooks(self) -> tuple[PluginRecord, ...]:
+        """The loaded plugins that add to a build: tools, hooks or prompt sections."""
+        names = ("datamind_register_tools", "datamind_register_tool_hooks", "datamind_prompt_sections")
+        callers: list[pluggy.HookCaller] = [getattr(self._manager.hook, name) for name in names]
+        plugins = {implementation.plugin_name for caller in callers for implementation in caller.get_hookimpls()}
+        return tuple(record for name, record in self._loaded.items() if name in plugins)
 
-        Raises:
-            PluginError: One hook name is claimed twice.
+    def commands(self, taken: Iterable[str] = ()) -> list[CommandSpec]:
+        """Every subcommand of a plugin, by name; a plugin that takes the name of another's, or a built-in one, fails.
+
+        Args:
+            taken: Names of the built-in commands.
         """
+        found = self._collect(specs.datamind_register_commands, CommandSpec)
+        mine = self._unclaimed(found, lambda command: f"Command {command.name!r}", taken)
+        return sorted((replace(spec, origin=record) for record, spec in mine), key=lambda spec: spec.name)
+
+    def _hooks(self, settings: Any, services: Any, taken: Iterable[str]) -> list[tuple[PluginRecord, NamedHook]]:
+        from datamind.core.hooks import NamedHook
+        from datamind.plugins.lazy import make_tool_hook
+
         found = self._collect(specs.datamind_register_tool_hooks, ToolHookSpec, settings=settings, services=services)
-        hooks = [replace(spec, origin=record) for record, spec in checks.unique("Tool hook", found)]
-        return sorted(hooks, key=lambda spec: (spec.order, spec.name))
+        made = []
+        for record, spec in self._unclaimed(found, lambda hook: f"Tool hook {hook.name!r}", taken):
+            try:
+                hook = make_tool_hook(replace(spec, origin=record), settings, services)
+            except PluginError as error:
+                self._fail(record, error)
+            else:
+                made.append((record, NamedHook(spec.name, spec.order, hook)))
+        return made
 
-    def prompt_sections(self, role: Role, services: Any) -> list[PromptSection]:
-        """Every section for a role, lowest order first, ties by title, then by plugin name."""
-        found = self._collect(specs.datamind_prompt_sections, PromptSection, role=role, services=services)
-        return sorted((section for _, section in found), key=lambda section: (section.order, section.title))
+    def _unclaimed(
+        self, found: Sequence[tuple[PluginRecord, _N]], describe: Callable[[_N], str], taken: Iterable[str] = ()
+    ) -> list[tuple[PluginRecord, _N]]:
+        """Those whose name nobody else has. Of two plugins that claim one neither is preferred: both fail."""
+        core = self._loaded[CORE_PLUGIN]
+        own = frozenset(taken)
+        owners: dict[str, list[PluginRecord]] = {}
+        for record, item in found:
+            first = [core] if item.name in own else []
+            owners.setdefault(describe(item), first).append(record)
+        for what, records in owners.items():
+            if len(records) > 1:
+                error = checks.clash(what, records)
+                for record in dict.fromkeys(records):
+                    self._fail(record, error)
+        return [(record, item) for record, item in found if self._is_loaded(record)]
 
-    def commands(self) -> list[CommandSpec]:
-        """Every subcommand of a plugin, by name.
+    def _is_loaded(self, record: PluginRecord) -> bool:
+        return self._loaded.get(record.name) is record
 
-        Raises:
-            PluginError: One command name is claimed twice.
-        """
-        found = checks.unique("Command", self._collect(specs.datamind_register_commands, CommandSpec))
-        return sorted((replace(spec, origin=record) for record, spec in found), key=lambda spec: spec.name)
+    def _fail(self, record: PluginRecord, error: BaseException, hook: str = "") -> None:
+        if record.name != CORE_PLUGIN and self._is_loaded(record):
+            del self._loaded[record.name]
+            self._refuse(checks.failed(record, error, hook), error)
 
     def _load_all(self, entries: list[EntryPoint]) -> None:
         core = core_plugin()
@@ -173,8 +239,7 @@ class PluginHost:
                 result = implementation.function(*(arguments[argument] for argument in implementation.argnames))
                 found.extend((record, item) for item in checks.checked_items(result, expected))
             except checks.PLUGIN_FAULTS as error:
-                del self._loaded[name]
-                self._refuse(checks.failed(record, error, hook.__name__), error)
+                self._fail(record, error, hook.__name__)
         return found
 
     def _refuse(self, record: PluginRecord, error: BaseException | None = None) -> None:
@@ -183,13 +248,20 @@ class PluginHost:
 
     def _report_unmatched(self) -> None:
         installed = [record.name for record in self.records]
+        told = []
         for variable, name in self._policy.unmatched(installed):
             nearest = get_close_matches(name, installed, n=1)
             meant = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            self._complain(f"{variable} names {name!r:.80}, and no plugin of that name is installed.{meant}")
+            told.append(f"{variable} names {name!r:.80}, and no plugin of that name is installed.{meant}")
+            self._complain(told[-1])
+        self._unmatched = tuple(told)
 
     def _complain(self, message: str, error: BaseException | None = None) -> None:
         if self._policy.strict:
             hint = "DATAMIND_PLUGINS_STRICT is set: mend it, uninstall it or name it in DATAMIND_PLUGINS_BLOCK."
             raise PluginError(message, code="plugin_error.strict", hint=hint) from error
         log.warning("%s", message)
+
+
+def _in_order(sections: Iterable[PromptSection]) -> tuple[PromptSection, ...]:
+    return tuple(sorted(sections, key=lambda section: (section.order, section.title)))

@@ -41,6 +41,12 @@ COMMAND_REQUIREMENTS: Final[Mapping[str, str]] = MappingProxyType({"mcp": "datam
 """Subcommands of ``datamind`` that another distribution brings."""
 
 
+KNOWN_DISTRIBUTIONS: Final = frozenset(
+    requirement.partition("[")[0] for requirement in (*PROVIDER_REQUIREMENTS.values(), *COMMAND_REQUIREMENTS.values())
+)
+"""Those that are released together with core."""
+
+
 def distribution_of(requirement: str) -> str:
     """The distribution of a requirement, without its extra."""
     return requirement.partition("[")[0]

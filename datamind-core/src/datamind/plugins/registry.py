@@ -7,7 +7,6 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 from datamind.core.errors import PluginError
-from datamind.plugins.checks import clash
 from datamind.plugins.contributions import ProviderSpec
 from datamind.plugins.discovery import normalized
 from datamind.plugins.host import PluginHost
@@ -22,17 +21,11 @@ class ProviderRegistry:
     """Every provider of the installed plugins, core's own among them."""
 
     def __init__(self, host: PluginHost) -> None:
-        """Ask every plugin what it provides.
-
-        Raises:
-            PluginError: Two plugins claim one pair of kind and name.
-        """
+        """Ask every plugin what it provides."""
         self._host = host
         self._specs: dict[tuple[ProviderKind, str], ProviderSpec] = {}
         for spec in host.providers():
-            other = self._specs.setdefault((spec.kind, spec.name), spec)
-            if other is not spec:
-                raise clash(f"{spec.kind} {spec.name!r}", other.origin, spec.origin)
+            self._specs.setdefault((spec.kind, spec.name), spec)  # of a pair claimed twice: its plugins are failed
 
     def specs(self, kind: ProviderKind | None = None) -> tuple[ProviderSpec, ...]:
         """The providers of a kind, or all, by kind and name."""

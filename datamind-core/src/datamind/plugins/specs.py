@@ -15,8 +15,8 @@ What holds for every hook:
 
 * It is an ordinary function: not ``async``, not a wrapper. An implementation may leave out arguments it does not need.
 * It returns an iterable, ``[]`` when there is nothing to add. ``None`` is an error: a forgotten ``return`` is seen.
-* It is called alone. If it raises, or an item is of another type, this plugin is ``failed`` and contributes
-  nothing more; the other plugins are not affected.
+* It is called alone. If it raises, an item is of another type, or a name is taken, this plugin is ``failed``: all it
+  adds is left out, `datamind plugins` lists it with the cause, and the other plugins are not affected.
 * It does no I/O and imports nothing heavy: every ``datamind`` command pays for it. Behaviour is named as a
   ``"module:attr"`` string and imported on first use.
 * Plugins are called in the order of their entry point names, core first. What is selected never depends on that order.
@@ -53,8 +53,7 @@ def datamind_register_providers() -> Iterable[ProviderSpec]:  # type: ignore[emp
     provider runs when Settings name it, or when it is the constant default of its kind.
 
     Returns:
-        One spec for each pair of kind and name. A pair that another plugin claims too stops the build, with an
-        error that names both distributions.
+        One spec for each pair of kind and name. A pair that another plugin claims too fails both plugins.
     """
 
 
@@ -70,7 +69,8 @@ def datamind_register_tools(services: Any) -> Iterable[ToolSpec]:  # type: ignor
             and do not touch a surface here.
 
     Returns:
-        Tools with names of their own: a name that another plugin claims too stops the build.
+        Tools with names of their own: a name of core's tools fails this plugin, one that another plugin claims too
+        fails both.
     """
 
 
@@ -78,15 +78,15 @@ def datamind_register_tools(services: Any) -> Iterable[ToolSpec]:  # type: ignor
 def datamind_register_tool_hooks(settings: Any, services: Any) -> Iterable[ToolHookSpec]:  # type: ignore[empty-body]
     """Add checks to the HookChain.
 
-    Called once for each build. Governance fails closed: a name in ``hooks.required`` that no plugin registers
-    stops the build, a hook that raises denies the call.
+    Called once for each build. Governance fails closed: a name in ``hooks.required`` that no plugin registers, or
+    whose hook cannot be made, stops the build; a hook that raises denies the call.
 
     Args:
         settings: The ``Settings`` of this build, to decide whether the check applies.
         services: The ``AgentServices`` of this build.
 
     Returns:
-        Specs of hooks. ``order`` places a check among the built-in ones.
+        Specs of hooks with names of their own. ``order`` places a check among the built-in ones.
     """
 
 
@@ -113,5 +113,6 @@ def datamind_register_commands() -> Iterable[CommandSpec]:  # type: ignore[empty
     when it runs.
 
     Returns:
-        Commands with names of their own: a name that another plugin claims too is an error naming both distributions.
+        Commands with names of their own: a built-in command's fails this plugin, one that another plugin claims too
+        fails both.
     """
