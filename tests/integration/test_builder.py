@@ -172,7 +172,7 @@ async def test_a_required_hook_whose_plugin_breaks_stops_the_build(tmp_path: Pat
 
 async def test_a_plugin_cannot_stand_in_for_a_built_in_hook(tmp_path: Path) -> None:
     section = {"required": ["path_allowlist"], "path_allowlist": False}
-    with pytest.raises(ConfigError, match="'path_allowlist' is absent .* is claimed by both datamind-core"):
+    with pytest.raises(ConfigError, match=r"'path_allowlist' is absent .* is claimed by both datamind-core"):
         await build(tmp_path, hooks(path_allowlist="make_allowing"), sections={"hooks": section})
     system = await build(tmp_path, hooks(access="make_allowing"), sections={"hooks": {"required": ["access"]}})
     assert [type(named.hook) for named in system.agents[Role.STORE].gate.hooks.hooks] == [AccessHook, PathAllowlistHook]
@@ -184,7 +184,7 @@ async def test_b26_a_hook_that_cannot_be_made_stops_a_build_only_where_it_is_req
     system = await build(tmp_path, missing, tools(make_tool("look")))
     assert "look" in system.registry(Role.RETRIEVE)
     await system.aclose()
-    with pytest.raises(ConfigError, match="'sundays' is absent .* plugin 'policy' of .* failed: .*not_there"):
+    with pytest.raises(ConfigError, match=r"'sundays' is absent .* plugin 'policy' of .* failed: .*not_there"):
         await build(tmp_path, missing, sections={"hooks": {"required": ["sundays"]}})
 
 

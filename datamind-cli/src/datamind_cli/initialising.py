@@ -61,15 +61,14 @@ def make_proposals(
 
 
 def unusable_vendor_variables(registry: ProviderRegistry) -> list[tuple[str, str]]:
-    """Variables of a vendor whose model client is not installed, each with the command that installs it."""
+    """Variables of a vendor whose model client is not installed, each with what to do about it."""
     from datamind.config import seen_vendor_variables
     from datamind.plugins import ProviderKind
-    from datamind.plugins.known import PROVIDER_REQUIREMENTS, pip_command
+    from datamind.plugins.known import PROVIDER_REQUIREMENTS, advice
 
     missing = {name: protocol for name in seen_vendor_variables() if not _is_installed(registry, protocol := _of(name))}
     return [
-        (name, pip_command(PROVIDER_REQUIREMENTS[ProviderKind.MODEL_CLIENT, protocol]))
-        for name, protocol in missing.items()
+        (name, advice(PROVIDER_REQUIREMENTS[ProviderKind.MODEL_CLIENT, protocol])) for name, protocol in missing.items()
     ]
 
 

@@ -108,11 +108,11 @@ def _flush() -> None:
 
 
 def _no_command(name: str, offered: plugin_commands.Offered) -> str:
-    from datamind.plugins.known import COMMAND_REQUIREMENTS, pip_command
+    from datamind.plugins.known import COMMAND_REQUIREMENTS, advice
 
     parts = [f"there is no command {name[:80]!r}"]
     if name in COMMAND_REQUIREMENTS:
-        parts.append(f"it comes with {COMMAND_REQUIREMENTS[name]}: {pip_command(COMMAND_REQUIREMENTS[name])}")
+        parts.append(advice(COMMAND_REQUIREMENTS[name]).rstrip("."))
     elif close := difflib.get_close_matches(name, [*BUILT_IN, *offered.commands], n=1):
         parts.append(f"did you mean {close[0]!r}?")
     parts += _plugin_troubles(offered)

@@ -63,7 +63,7 @@ def test_an_unknown_command_suggests_the_nearest(run):
 def test_a_command_of_another_distribution_names_what_to_install(run, monkeypatch):
     result = run("serve")
     assert result.exit_code == 2
-    assert "pip install datamind-http" in result.stderr
+    assert "It comes with datamind-http, which is not released yet" in result.stderr
 
 
 def test_an_unknown_option_is_one_line(run):

@@ -151,7 +151,7 @@ def test_init_names_vendor_variables_whose_client_is_not_installed(run, monkeypa
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234567")
     result = run("init", "--yes")
     assert "OPENAI_API_KEY is set" in result.stdout
-    assert "pip install datamind-model-openai" in result.stdout
+    assert "It comes with datamind-model-openai, which is not released yet." in result.stdout
     assert "canary" not in result.stdout + (home / "data/profiles/default/datamind.toml").read_text()
 
 

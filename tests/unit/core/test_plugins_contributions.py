@@ -14,7 +14,7 @@ from datamind.plugins import (
     ProviderSpec,
     ToolHookSpec,
 )
-from datamind.plugins.known import COMMAND_REQUIREMENTS, PROVIDER_REQUIREMENTS, distribution_of, pip_command
+from datamind.plugins.known import COMMAND_REQUIREMENTS, NOT_RELEASED, PROVIDER_REQUIREMENTS, advice, distribution_of
 
 TARGET = "acme_kb.store:open_store"
 
@@ -110,8 +110,9 @@ def test_every_kind_says_what_selects_it_and_where_its_options_stand():
 def test_known_providers_could_be_registered_and_installed():
     for (kind, name), requirement in PROVIDER_REQUIREMENTS.items():
         assert provider(kind=kind, name=name).kind is kind
-        assert pip_command(requirement).startswith(("pip install datamind-", "pip install 'datamind-"))
-    assert pip_command("datamind-db-sqlalchemy[mysql]") == "pip install 'datamind-db-sqlalchemy[mysql]'"
+        told = ("It comes with ",) if distribution_of(requirement) in NOT_RELEASED else ("Run: pip install ",)
+        assert advice(requirement).startswith(told)
+    assert advice("datamind-kb-acme[quick]") == "Run: pip install 'datamind-kb-acme[quick]'"
 
 
 def test_known_distributions_are_those_that_provide_something():

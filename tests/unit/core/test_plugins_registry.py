@@ -44,7 +44,7 @@ def test_a_missing_known_provider_names_the_command_that_installs_it(registry):
     assert str(error) == (
         "kb.backend='lancedb' is not installed (installed kb.store: memory). Run: pip install datamind-kb-lancedb"
     )
-    assert "pip install 'datamind-db-sqlalchemy[postgres]'" in str(
+    assert "It comes with datamind-db-sqlalchemy, which is not released yet." in str(
         error_of(registry(), ProviderKind.DB_DIALECT, "postgres")
     )
 

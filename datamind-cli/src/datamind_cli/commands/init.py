@@ -53,8 +53,8 @@ def cli(ctx: click.Context, yes: bool) -> int:
         return ExitCode.OK
     out.line(f"{profile.settings_file} " + ("is there already" if existed else "is new"))
     _report(out, chosen, left)
-    for name, command in missing:
-        out.line(f"  {name} is set, and its model client is not installed: {command}")
+    for name, advice in missing:
+        out.line(f"  {name} is set, and its model client is not installed. {advice}")
     out.note(f'Next: datamind ingest FOLDER --profile {profile.name}, then datamind ask "..."')
     return ExitCode.OK
 

@@ -41,6 +41,18 @@ COMMAND_REQUIREMENTS: Final[Mapping[str, str]] = MappingProxyType({"mcp": "datam
 """Subcommands of ``datamind`` that another distribution brings."""
 
 
+NOT_RELEASED: Final = frozenset(
+    {
+        "datamind-model-anthropic",
+        "datamind-model-openai",
+        "datamind-db-sqlalchemy",
+        "datamind-loop-sdk",
+        "datamind-http",
+        "datamind-mcp",
+    }
+)
+"""Those of the distributions above that do not exist yet; nobody is told to install one."""
+
 KNOWN_DISTRIBUTIONS: Final = frozenset(
     requirement.partition("[")[0] for requirement in (*PROVIDER_REQUIREMENTS.values(), *COMMAND_REQUIREMENTS.values())
 )
@@ -52,6 +64,9 @@ def distribution_of(requirement: str) -> str:
     return requirement.partition("[")[0]
 
 
-def pip_command(requirement: str) -> str:
-    """The command to paste, quoted where a shell would read the brackets of an extra."""
-    return f"pip install '{requirement}'" if "[" in requirement else f"pip install {requirement}"
+def advice(requirement: str) -> str:
+    """What to do about something that comes with ``requirement``: one sentence, with the command to paste."""
+    if distribution_of(requirement) in NOT_RELEASED:
+        return f"It comes with {distribution_of(requirement)}, which is not released yet."
+    # Quoted where a shell would read the brackets of an extra.
+    return f"Run: pip install '{requirement}'" if "[" in requirement else f"Run: pip install {requirement}"

@@ -11,7 +11,7 @@ from datamind.plugins.contributions import ProviderSpec
 from datamind.plugins.discovery import normalized
 from datamind.plugins.host import PluginHost
 from datamind.plugins.kinds import ProviderKind
-from datamind.plugins.known import PROVIDER_REQUIREMENTS, distribution_of, pip_command
+from datamind.plugins.known import PROVIDER_REQUIREMENTS, advice, distribution_of
 from datamind.plugins.records import PluginRecord, PluginState
 
 _MAX_LISTED: Final = 12
@@ -69,7 +69,7 @@ class ProviderRegistry:
         meant = name if name in known else next(iter(get_close_matches(name, {*installed, *known}, n=1)), "")
         asked = f"Did you mean {meant!r}?" if meant and meant != name else ""
         if meant in known and meant not in installed:
-            return f"{asked} Run: {pip_command(PROVIDER_REQUIREMENTS[kind, meant])}".strip()
+            return f"{asked} {advice(PROVIDER_REQUIREMENTS[kind, meant])}".strip()
         broken = ", ".join(record.name for record in self._host.records if record.is_broken)
         return asked or (f"These plugins did not load: {broken}. {_SEE}" if broken else "")
 
