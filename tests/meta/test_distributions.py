@@ -132,13 +132,10 @@ def test_every_entry_point_names_a_plugin_module(member):
         assert (member.package / "plugin.py").is_file()
 
 
-COMING = {"datamind-kb-lancedb"}
-
-
 def test_what_errors_tell_to_install_exists(workspace):
     members = {member.name for member in workspace.members}
     assert not NOT_RELEASED & members, "take it off NOT_RELEASED in datamind/plugins/known.py"
-    assert KNOWN_DISTRIBUTIONS - members - COMING == NOT_RELEASED
+    assert KNOWN_DISTRIBUTIONS - members == NOT_RELEASED
 
 
 def test_every_provider_of_a_member_is_known():

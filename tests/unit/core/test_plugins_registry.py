@@ -66,7 +66,7 @@ def test_a_loader_has_no_setting_and_is_named_by_its_kind(registry):
 @pytest.mark.parametrize(
     ("kind", "name", "distribution", "point"),
     [
-        (ProviderKind.EMBEDDING, "fastembed", "datamind-embed-local", "anything"),
+        (ProviderKind.MODEL_CLIENT, "anthropic", "datamind-model-anthropic", "anything"),
         (KB, "zeta", "reg-broken", "zeta"),
         (KB, "zeta", "reg-broken", "kb-zeta"),
         (KB, "zeta_x", "datamind-kb-zeta-x", "anything"),
