@@ -152,7 +152,7 @@ def test_output_that_cannot_be_written_is_one_line(datamind, arguments):
     ("changes", "said"),
     [
         ({"DATAMIND__LLM__PROTOCOL": "nobody"}, "'nobody'"),
-        ({"DATAMIND__DB__DIALECT": "mysql"}, "pip install 'datamind-db-sqlalchemy[mysql]'"),
+        ({"DATAMIND__DB__DIALECT": "mysql"}, "It comes with datamind-db-sqlalchemy, which is not released yet."),
         ({"DATAMIND__RETRIVAL__TOP_K": "3"}, "DATAMIND__RETRIEVAL__TOP_K"),
         ({"DATAMIND__RETRIEVAL__TOPK": "3"}, "DATAMIND__RETRIEVAL__TOP_K"),
         ({"DATAMIND__RETRIEVAL__TOP_K": "many"}, "whole number"),

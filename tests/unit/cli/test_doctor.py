@@ -70,7 +70,7 @@ def test_wrong_settings_are_told_with_the_rest(run, monkeypatch):
 def test_a_named_provider_that_is_missing_is_told(run):
     code, checks = states(run, "--set", "db.dialect=mysql")
     assert code == 1
-    assert "pip install 'datamind-db-sqlalchemy[mysql]'" in checks["start"]["detail"]
+    assert "It comes with datamind-db-sqlalchemy, which is not released yet." in checks["start"]["detail"]
 
 
 def test_vendor_variables_are_seen_and_not_used(run, monkeypatch):
