@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,25 @@ async def test_the_stores_and_settings_in_a_folder_are_no_documents(tmp_path: Pa
         (system.profile.data_dir / "datamind.toml").write_text("[kb]\nbackend = 'memory'\n", encoding="utf-8")
         stored = await system.ingest(tmp_path)
         assert [receipt.source.uri.rpartition("/")[2] for receipt in stored.receipts] == ["handbook.md"]
+
+
+async def test_a_knowledge_base_that_was_damaged_by_hand_is_built_again(tmp_path: Path) -> None:
+    async with open_system(tmp_path, kb={"backend": "lancedb"}) as system:
+        await write(system, "kb_add_text", text="The osprey nests on the mast.")
+        folder = system.profile.storage_dir / "kb"
+    for path in (folder / "lance").rglob("data/*"):
+        path.write_bytes(b"x")
+    async with open_system(tmp_path, kb={"backend": "lancedb"}) as system:
+        assert contents(await read(system, "kb_search", query="osprey")) == ["The osprey nests on the mast."]
+    assert list((folder / "damaged").iterdir())
+
+
+async def test_a_folder_of_the_knowledge_base_that_was_removed_comes_back(tmp_path: Path) -> None:
+    async with open_system(tmp_path, kb={"backend": "lancedb"}) as system:
+        await write(system, "kb_add_text", text="The osprey nests on the mast.")
+        folder = system.profile.storage_dir / "kb"
+    shutil.rmtree(folder)
+    async with open_system(tmp_path, kb={"backend": "lancedb"}) as system:
+        assert contents(await read(system, "kb_search", query="osprey")) == ["The osprey nests on the mast."]
+        reindexed = await write(system, "kb_reindex")
+        assert reindexed.receipts[0].result.items_written == 1

@@ -34,6 +34,7 @@ BUILT_IN: Final = {
     "plugins": "List the installed plugins, broken ones too.",
     "profiles": "List the profiles.",
     "config": "Show the settings.",
+    "kb": "See to the knowledge base: status, optimize, reindex.",
     "doctor": "Check settings, plugins, folders and stores.",
     "explain": "Explain an error code.",
     "eval": "Measure answers against a file of questions.",

@@ -38,6 +38,17 @@ class Maintenance:
             self._commits[table.name] = 0
             self._running = asyncio.create_task(self._quietly(table))
 
+    async def optimize_all(self) -> None:
+        """See to every table now, once what goes on in the background is done.
+
+        Raises:
+            StoreError: It failed.
+        """
+        await self.aclose()
+        chunks = await self._tables.chunks()
+        for table in [*([chunks] if chunks is not None else []), *await self._tables.all_vectors()]:
+            await self.optimize(table)
+
     async def optimize(self, table: AsyncTable) -> None:
         """See to a table now.
 

@@ -6,15 +6,27 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 import pyarrow as pa
+from anyio.to_thread import run_sync
 from lancedb import AsyncTable
 from lancedb.query import ColumnOrdering, MatchQuery
 
-from datamind.core.protocols.kb import ChunkHit, ChunkRow, DocumentPage, DocumentRow, KBCounts, KBFilter, KBQuery
+from datamind.core.protocols.kb import (
+    ChunkHit,
+    ChunkRow,
+    DocumentPage,
+    DocumentRow,
+    KBCounts,
+    KBFilter,
+    KBQuery,
+    KBStoreStatus,
+    VectorIndexStatus,
+)
 from datamind_kb_lancedb import filters, schema
 from datamind_kb_lancedb.catalogue import Catalogues
 from datamind_kb_lancedb.engine import translated
+from datamind_kb_lancedb.files import bytes_below
 from datamind_kb_lancedb.neighbours import Neighbours
-from datamind_kb_lancedb.tables import Tables
+from datamind_kb_lancedb.tables import WORDS_INDEX, Tables, dimension_of, model_of
 from datamind_kb_lancedb.vectors import COSINE, Neighbour
 
 _BY_URI: Final = [ColumnOrdering(column_name="uri"), ColumnOrdering(column_name="document_id")]
@@ -101,6 +113,26 @@ class LanceReader:
             # A document was replaced between the two looks at the table.
         return [_hit(*rows[hit.chunk_id], hit.score, COSINE) for hit in near if hit.chunk_id in rows]
 
+    async def status(self) -> KBStoreStatus:
+        """Size, versions, what no index knows yet, and how the vectors of each model are searched."""
+        table = await self._tables.chunks()
+        size = await run_sync(bytes_below, self._tables.folder)
+        if table is None:
+            return KBStoreStatus(size_bytes=size, versions=0, unindexed_chunks=0)
+        with translated("read"):
+            versions = len(await table.list_versions())  # type: ignore[no-untyped-call]
+            words = await table.index_stats(WORDS_INDEX)
+            models = [await _index_status(one) for one in await self._tables.all_vectors()]
+        waiting = words.num_unindexed_rows if words else 0
+        return KBStoreStatus(size_bytes=size, versions=versions, unindexed_chunks=waiting, vectors=tuple(models))
+
+    async def warm(self, model_id: str = "") -> None:
+        """Load what the first search would have to load."""
+        table = await self._tables.chunks()
+        if table is not None:
+            await self.search_words(KBQuery(text="", tokens=("a",), limit=1))
+            await self.count_embedded(model_id)
+
     async def count_embedded(self, model_id: str) -> int:
         """How many chunks have a vector of the model."""
         return await self._neighbours.of(model_id).count(await self._catalogues.current())
@@ -139,6 +171,13 @@ async def _by_words(table: AsyncTable, query: KBQuery) -> pa.Table:
         if len(scores) < wanted or scores[query.limit - 1] > scores[-1]:
             return rows
         wanted *= 4
+
+
+async def _index_status(table: AsyncTable) -> VectorIndexStatus:
+    table_schema = await table.schema()
+    return VectorIndexStatus(
+        model_id=model_of(table_schema), dimension=dimension_of(table_schema), vectors=await table.count_rows()
+    )
 
 
 def _match(tokens: Sequence[str]) -> MatchQuery:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
@@ -124,6 +124,51 @@ class LanceVectorStore(LanceReader):
     def read_view(self) -> VectorReader:
         """The same data without a way to write."""
         return LanceReader(self._tables, self._catalogues, self._neighbours)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is no table of chunks."""
+        return self._tables.pointer.stamp() is None
+
+    async def rebuild(self, documents: AsyncIterable[Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]]) -> int:
+        """Build a table aside and let it take over; see SupportsRebuild.
+
+        Raises:
+            InputInvalid: A document holds a text or value that no file can hold; nothing was changed.
+            StoreError: Nothing was changed.
+        """
+        await run_sync(self._make_folder)
+        async with self._lock.held():
+            table = await self._tables.make_chunks()
+            try:
+                count = await self._filled(table, documents)
+                await self._sync.sync()
+                await self._tables.show(table)
+            finally:
+                # The new one if it broke off, the old one if it did not.
+                await self._tables.drop_aside()
+        return count
+
+    async def _filled(
+        self, table: AsyncTable, documents: AsyncIterable[Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]]
+    ) -> int:
+        known, count = writing.KnownDocuments(), 0
+        async for batch in documents:
+            await writing.put_documents(table, known, batch)
+            count += len(batch)
+        await self._maintenance.optimize(table)
+        return count
+
+    async def optimize(self) -> None:
+        """Merge small files, index every row and remove old versions now.
+
+        Raises:
+            StoreError: It failed; nothing is lost.
+        """
+        await self._maintenance.optimize_all()
+        async with self._lock.held():
+            await self._tables.drop_aside()
+        await self._sync.sync()
 
     async def sync(self) -> None:
         """Make every write so far survive a power loss.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import lancedb
+import pyarrow as pa
 from anyio.to_thread import run_sync
 from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import FTS, BTree
@@ -32,6 +33,7 @@ _WORDS: Final = FTS(
     ascii_folding=False,
     max_token_length=None,
 )
+WORDS_INDEX: Final = "tokens_idx"
 _VECTORS: Final = "vectors_"
 _CHUNKS: Final = "chunks_"
 
@@ -71,7 +73,7 @@ class Tables:
             table = await (await self._connected()).create_table(name, schema=schema.CHUNKS)
             # Without it, upserts of one new id at the same moment make it twice.
             await table.set_unenforced_primary_key("id")
-            await table.create_index("tokens", config=_WORDS)
+            await table.create_index("tokens", config=_WORDS, name=WORDS_INDEX)
             for column in ("id", "document_id"):
                 await table.create_index(column, config=BTree())
         return table
@@ -176,10 +178,15 @@ async def _is_whole(tables: Tables, name: str) -> bool:
     return True
 
 
-def dimension_of(table_schema: object) -> int:
+def model_of(table_schema: pa.Schema) -> str:
+    """Id of the model that a table of vectors belongs to."""
+    metadata = table_schema.metadata or {}
+    return bytes(metadata.get(b"model_id", b"")).decode("utf-8", "surrogatepass")
+
+
+def dimension_of(table_schema: pa.Schema) -> int:
     """Length of the vectors of a table."""
-    field = table_schema.field("vector")  # type: ignore[attr-defined]
-    return int(field.type.list_size)
+    return int(table_schema.field("vector").type.list_size)
 
 
 def _vectors_name(model_id: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -14,18 +15,23 @@ from datamind.capabilities.kb.indexing import ChunkSize, make_rows
 from datamind.capabilities.kb.vectors import VectorShare, vector_share
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.context import WriteUnit
-from datamind.core.errors import InputInvalid, NotFound
+from datamind.core.errors import InputInvalid, IntegrityError, NotFound
 from datamind.core.evidence import Evidence, TextLocator
 from datamind.core.hooks import Candidates
 from datamind.core.protocols.ingest import FileLoader, LoadedDocument, LoadLimits
 from datamind.core.protocols.kb import (
     ChunkHit,
+    ChunkRow,
     DocumentPage,
     DocumentRow,
     KBFilter,
     KBQuery,
+    KBStoreStatus,
     Reranker,
     Retriever,
+    SupportsOptimize,
+    SupportsRebuild,
+    SupportsStatus,
     VectorReader,
     VectorStore,
 )
@@ -35,7 +41,10 @@ from datamind.core.results import Notice
 from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface, derived_id
 
+log = logging.getLogger(__name__)
+
 _CANDIDATE_DOCUMENTS = 1_000
+_REBUILT_CHUNKS = 5_000
 LoaderOf = Callable[[str], Awaitable[FileLoader]]
 
 
@@ -52,9 +61,15 @@ class KBStores:
     async def store(self) -> VectorStore:
         """The store, holding every source that control.db says is active."""
         store = await self._open_store()
-        if store.volatile and await self._sources.revision(DataSurface.KB) != self._revision:
+        if store.volatile:
+            if await self._sources.revision(DataSurface.KB) != self._revision:
+                async with self._lock:
+                    await self._refresh(store)
+        elif isinstance(store, SupportsRebuild) and store.is_lost and await self._sources.revision(DataSurface.KB):
             async with self._lock:
-                await self._refresh(store)
+                if store.is_lost:
+                    log.warning("the knowledge base is built again from the stored texts")
+                    await self.rebuild()
         return store
 
     async def put(self, store: VectorStore, stored: StoredSource, text: str) -> None:
@@ -69,10 +84,28 @@ class KBStores:
     async def rebuild(self) -> int:
         """Index every active source again; returns how many documents there are."""
         store = await self._open_store()
+        if isinstance(store, SupportsRebuild):
+            return await store.rebuild(self._kept_rows())
         active = await self._sources.active(DataSurface.KB)
         for stored in active:
             await self.put_kept(store, stored)
         return len(active)
+
+    async def _kept_rows(self) -> AsyncIterator[Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]]:
+        rows: list[tuple[DocumentRow, Sequence[ChunkRow]]] = []
+        for stored in await self._sources.active(DataSurface.KB):
+            try:
+                text = await self._sources.text(stored.content_hash)
+            except IntegrityError as error:
+                # One text that is damaged keeps none of the others from being found.
+                log.error("%s is left out: %s", stored.source.uri, error)
+                continue
+            rows.append(await anyio.to_thread.run_sync(make_rows, stored, text, self._cut))
+            if sum(len(chunks) for _, chunks in rows) >= _REBUILT_CHUNKS:
+                yield rows
+                rows = []
+        if rows:
+            yield rows
 
     async def _refresh(self, store: VectorStore) -> None:
         top = await self._sources.revision(DataSurface.KB)
@@ -160,6 +193,11 @@ class KBReads:
     async def vector_share(self) -> VectorShare:
         """Documents, chunks, and how many of these have a vector of the current model."""
         return await vector_share(await self._reader(), self._embedding)
+
+    async def status(self) -> KBStoreStatus | None:
+        """How the store is kept; None where it does not tell."""
+        reader = await self._reader()
+        return await reader.status() if isinstance(reader, SupportsStatus) else None
 
     async def vector_notice(self) -> Notice | None:
         """What a reader must know of the vectors; not looked at again while all have one and nothing was written."""
@@ -298,6 +336,14 @@ class KBWrites:
         return SurfaceWriteResult(
             surface=DataSurface.KB, operation="reindexed", status="stored", items_written=count, revert="none"
         )
+
+    async def optimize(self) -> bool:
+        """Put the store's files in order; whether the store does such a thing."""
+        store = await self._stores.store()
+        if not isinstance(store, SupportsOptimize):
+            return False
+        await store.optimize()
+        return True
 
     async def sync(self) -> None:
         """Make the writes so far survive a power loss."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import AsyncIterable, Mapping, Sequence, Set
 from typing import Protocol, runtime_checkable
 
 from datamind.core.record import Instant, Record
@@ -98,6 +98,36 @@ class KBCounts(Record):
     embedded: int = 0
 
 
+class VectorIndexStatus(Record):
+    """How the vectors of one model are searched.
+
+    Attributes:
+        vectors: How many are stored, those of chunks that are gone included.
+        kind: ``exact``, or the name of an approximate index.
+        recall: Share of the 10 nearest that the index finds, measured on vectors of its own; None when exact.
+    """
+
+    model_id: str
+    dimension: int
+    vectors: int
+    kind: str = "exact"
+    recall: float | None = None
+
+
+class KBStoreStatus(Record):
+    """How a store is kept.
+
+    Attributes:
+        versions: States of the chunks that are still on disk, the present one included.
+        unindexed_chunks: Chunks that a search by words reads one by one.
+    """
+
+    size_bytes: int
+    versions: int
+    unindexed_chunks: int
+    vectors: tuple[VectorIndexStatus, ...] = ()
+
+
 @runtime_checkable
 class VectorReader(Protocol):
     """The reading half of a KB store.
@@ -176,6 +206,46 @@ class SupportsBatches(Protocol):
 
     async def put_documents(self, documents: Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]) -> None:
         """Add or replace documents; of two with one id the later one counts."""
+        ...
+
+
+@runtime_checkable
+class SupportsStatus(Protocol):
+    """A reader that tells how its store is kept."""
+
+    async def status(self) -> KBStoreStatus:
+        """As of now."""
+        ...
+
+
+@runtime_checkable
+class SupportsOptimize(Protocol):
+    """A KB store whose files can be put in order.
+
+    G1 No read shows a difference, but for the time it takes.
+    """
+
+    async def optimize(self) -> None:
+        """Merge files, index every row, remove what no read needs; ends when it is done."""
+        ...
+
+
+@runtime_checkable
+class SupportsRebuild(Protocol):
+    """A KB store that can be built anew beside what it holds.
+
+    G1 Readers see what was there until everything is built, and then the new; a rebuild that breaks off changes
+    nothing.
+    G2 A chunk that is the same keeps its vectors.
+    """
+
+    @property
+    def is_lost(self) -> bool:
+        """There is nothing, because nothing was ever written or because it was damaged and set aside."""
+        ...
+
+    async def rebuild(self, documents: AsyncIterable[Sequence[tuple[DocumentRow, Sequence[ChunkRow]]]]) -> int:
+        """Hold these documents and no others; how many they are. Writes wait meanwhile."""
         ...
 
 
