@@ -18,15 +18,21 @@ def explained_codes() -> list[str]:
 
 
 def explanation(code: str) -> str:
-    """The Markdown page of a code; of a narrower one, such as ``path_denied.link``, that of its first part.
+    """The Markdown page of a code; of a narrower one, such as ``path_denied.link``, the page that lists it.
 
     Raises:
         NotFound: There is no such code.
     """
     known = explained_codes()
-    first = code.strip().lower().partition(".")[0]
-    if first not in known:
+    asked = code.strip().lower()
+    first = asked.partition(".")[0]
+    page = first if first in known else next((page for page in known if f"`{asked}`" in _text(page)), "")
+    if not page:
         close = get_close_matches(first, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "`datamind explain` lists them."
         raise NotFound(f"there is no error code {code[:80]!r};", hint=hint)
-    return (_PAGES / f"{first}{_SUFFIX}").read_text(encoding="utf-8")
+    return _text(page)
+
+
+def _text(page: str) -> str:
+    return (_PAGES / f"{page}{_SUFFIX}").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from datamind_cli.main import cli
 
 CODES = sorted({kind.default_code for kind in error_classes()})
 # Codes of the command itself, and of notices.
-OTHERS = {"usage", "fault", "interrupted", "surface_off", "citation"}
+OTHERS = {"usage", "fault", "interrupted", "surface_off", "citation", "vectors", "max_cost", "rejected_row"}
 
 
 def test_every_error_code_has_a_page_and_every_page_a_code():
@@ -77,3 +77,7 @@ def test_without_a_code_all_are_listed(run, run_json):
 
 def test_a_page_as_json(run_json):
     assert run_json("explain", "conflict") == {"code": "conflict", "page": explanation("conflict")}
+
+
+def test_the_code_of_a_rejected_row_has_a_page(run):
+    assert run("explain", "too_many_fields").stdout.startswith("# rejected_row: ")
