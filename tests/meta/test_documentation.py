@@ -10,7 +10,10 @@ from types import ModuleType
 
 import pytest
 
-PUBLIC_PACKAGES = ["datamind", *(f"datamind.{name}" for name in ("core", "config", "plugins", "agent", "testing"))]
+PUBLIC_PACKAGES = [
+    "datamind",
+    *(f"datamind.{name}" for name in ("core", "config", "plugins", "engine_host", "agent", "testing")),
+]
 
 
 @pytest.fixture(scope="module")
