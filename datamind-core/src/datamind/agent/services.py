@@ -18,6 +18,7 @@ from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.ingest.shelf import LoaderShelf
 from datamind.capabilities.kb.indexing import ChunkSize
 from datamind.capabilities.kb.service import KBReads, KBStores, KBWrites
+from datamind.capabilities.kb.vectors import restore_vectors
 from datamind.capabilities.memory.service import MemoryReads, MemoryStores, MemoryWrites, visible
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
@@ -169,8 +170,13 @@ def make_services(
         own=lambda: hub.open(ProviderKind.MEMORY_STORE), shared=lambda: shared_hub.open(ProviderKind.MEMORY_STORE)
     )
     cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
-    kb = KBStores(lambda: hub.open(ProviderKind.KB_STORE), control.sources, cut)
     access = make_access(hub)
+    kb = KBStores(
+        lambda: hub.open(ProviderKind.KB_STORE),
+        control.sources,
+        cut,
+        lambda store: restore_vectors(store, access, control.vectors),
+    )
     memory_reads = MemoryReads(memory, profile.name, for_recall(access, opens=recall_opens_embedding))
     read, write = _make_sides(settings, profile, hub, control, off, rules, kb, access, memory, memory_reads)
     vectors = make_embedding_service(settings, access, control, kb, memory, lambda: shared.if_exists() is not None, off)

@@ -51,7 +51,14 @@ LoaderOf = Callable[[str], Awaitable[FileLoader]]
 class KBStores:
     """The KB store, opened on first use. One that lives in memory is brought up to date before every use."""
 
-    def __init__(self, open_store: Callable[[], Awaitable[VectorStore]], sources: SourceLog, cut: ChunkSize) -> None:
+    def __init__(
+        self,
+        open_store: Callable[[], Awaitable[VectorStore]],
+        sources: SourceLog,
+        cut: ChunkSize,
+        restore: Callable[[VectorStore], Awaitable[None]],
+    ) -> None:
+        self._restore = restore
         self._open_store = open_store
         self._sources = sources
         self._cut = cut
@@ -118,6 +125,7 @@ class KBStores:
             # What this process wrote is indexed already; only its entry in the log is news.
             if not _shows(await store.document(stored.document_id), stored):
                 await self.put_kept(store, stored)
+        await self._restore(store)
         self._revision = top
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from datamind.capabilities.control.vectors import VectorCache
 from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.backlog import WaitingText
 from datamind.core.protocols.kb import ChunkRow, KBCounts, SupportsVectors, VectorReader, VectorSearch, VectorStore
@@ -40,6 +41,19 @@ class PassageBacklog:
         store = await self._open_store()
         if isinstance(store, SupportsVectors):
             await store.put_vectors(model_id, item_ids, vectors)
+
+
+async def restore_vectors(store: VectorStore, access: EmbeddingAccess, cache: VectorCache) -> None:
+    """Give a store that was rebuilt in memory the vectors that were made for its passages before."""
+    embedding = await access.get()
+    if embedding is None or not isinstance(store, SupportsVectors):
+        return
+    model_id = embedding.description.model_id
+    rows = await store.chunks_without_vector(model_id, (await store.counts()).chunks or 1)
+    known = await cache.get(model_id, list({embedded_text(row) for row in rows}))
+    vectors = {row.chunk_id: known[embedded_text(row)] for row in rows if embedded_text(row) in known}
+    if vectors:
+        await store.put_vectors(model_id, list(vectors), b"".join(vectors.values()))
 
 
 def embedded_text(row: ChunkRow) -> str:
