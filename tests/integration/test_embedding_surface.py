@@ -14,8 +14,9 @@ from datamind.capabilities.kb.providers.memory import MemoryVectorStore
 from datamind.capabilities.kb.retrieval import HYBRID_MEANING, HybridRetriever, LexicalRetriever, QueryVectors
 from datamind.capabilities.kb.vectors import vector_share
 from datamind.core.errors import ModelOverloaded
-from datamind.plugins import ProviderKind
 from datamind.testing.kb_data import make_document, make_query
+from datamind.testing.models import ScriptedModel, calling
+from tests.support.scripted import open_scripted
 from tests.support.systems import contents, open_system, read, status, write
 
 HASHING = {"embedding": {"provider": "hashing", "batch_size": 2}}
@@ -110,7 +111,7 @@ async def test_a53_a_dead_embedding_fails_no_write_and_no_search(tmp_path, monke
         assert contents(await read(system, "memory_recall", query="window seats")) == ["I prefer window seats."]
 
 
-async def test_a_memory_is_recalled_by_its_vector_once_the_embedding_is_open(tmp_path):
+async def test_a_memory_is_recalled_by_its_vector_too(tmp_path):
     async with open_system(tmp_path, **HASHING) as system:
         await write(system, "memory_save", text="I prefer window seats.", kind="preference")
         await write(system, "memory_save", text="Weekly reports are in Chinese.", kind="decision", scope="global")
@@ -119,14 +120,26 @@ async def test_a_memory_is_recalled_by_its_vector_once_the_embedding_is_open(tmp
         assert all("cosine" in meaning for meaning in meanings(await read(system, "memory_recall", query="window")))
 
 
-async def test_without_a_language_model_a_recall_opens_no_embedding(tmp_path):
+async def test_an_extractive_model_recalls_by_words_and_loads_no_embedding(tmp_path, monkeypatch):
+    async def never(self, text):
+        raise AssertionError(text)
+
     async with open_system(tmp_path, **HASHING) as system:
         await write(system, "memory_save", text="I prefer window seats.", kind="preference")
         await system.drain()
-    async with open_system(tmp_path, **HASHING) as system:
+        monkeypatch.setattr(HashingEmbedding, "embed_query", never)
         answer = await system.query("Which seats do I prefer?")
         assert "window seats" in answer.answer
-        assert system.services.hub.opened(ProviderKind.EMBEDDING) is None
+        assert answer.evidence[0].score_meaning == "bm25"
+
+
+async def test_a_language_model_recalls_by_vectors_too(tmp_path):
+    model = ScriptedModel([calling("memory_recall", {"query": "Which seats do I prefer?"}), "Window seats [1]."])
+    async with open_scripted(tmp_path, model, **HASHING) as system:
+        await write(system, "memory_save", text="I prefer window seats.", kind="preference")
+        await system.drain()
+        answer = await system.query("Which seats do I prefer?")
+        assert "cosine" in answer.evidence[0].score_meaning
 
 
 async def test_searching_by_words_alone_embeds_no_passage(tmp_path):

@@ -72,6 +72,14 @@ class SqliteMemoryReader:
         condition = make_condition(where)
         return await self._connection.run(partial(_count, condition=condition), absent=0) if condition else 0
 
+    async def has_vectors(self, model_id: str) -> bool:
+        """Whether any memory has a vector of the model.
+
+        Raises:
+            StoreError: The file cannot be read.
+        """
+        return await self._connection.run(partial(_has_vectors, model_id=model_id), absent=False)
+
     def _recall(self, connection: sqlite3.Connection, query: MemoryQuery, condition: Condition) -> list[MemoryHit]:
         depth = max(_MIN_DEPTH, 2 * query.limit) if query.vector else query.limit
         ranked = rank_words(connection, query.tokens, condition, depth)
@@ -112,6 +120,12 @@ def _find(connection: sqlite3.Connection, *, condition: Condition, offset: int, 
         (*condition.values, limit, offset),
     )
     return [make_item(row) for row in rows.fetchall()]
+
+
+def _has_vectors(connection: sqlite3.Connection, *, model_id: str) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM models JOIN vectors USING (model) WHERE models.model_id = ?)"
+    (found,) = connection.execute(sql, (model_id,)).fetchone()
+    return bool(found)
 
 
 def _count(connection: sqlite3.Connection, *, condition: Condition) -> int:

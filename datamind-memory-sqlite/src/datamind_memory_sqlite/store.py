@@ -131,6 +131,10 @@ class SqliteMemoryStore:
         """See ``SqliteMemoryReader.count``."""
         return await self._reader.count(where)
 
+    async def has_vectors(self, model_id: str) -> bool:
+        """See ``SqliteMemoryReader.has_vectors``."""
+        return await self._reader.has_vectors(model_id)
+
     def read_view(self) -> MemoryReader:
         """A reader whose connection the engine keeps from writing; closed with the store."""
         return self._reader

@@ -115,12 +115,3 @@ async def test_what_cannot_run_here_is_not_tried_again(monkeypatch, error, absen
 async def test_a_wrong_setting_is_told():
     with pytest.raises(ConfigError):
         await EmbeddingAccess(Opening(ConfigError("embedding.options.threads = -1"))).get()
-
-
-async def test_if_open_opens_nothing():
-    opened = []
-    access = EmbeddingAccess(opening := Opening(HashingEmbedding()), lambda: opened[0] if opened else None)
-    assert await access.if_open() is None
-    assert opening.times == 0
-    opened.append(object())
-    assert await access.if_open() is not None

@@ -63,10 +63,8 @@ async def build_datamind(
     shared_hub = ProviderHub(registry, settings, Profile.shared(settings), selection.chosen)
 
     # 2 the services
-    # A recall that a language model asks for can wait for a model to start; see `for_recall`.
-    services = make_services(
-        settings, profile, hub, shared_hub, selection.off, recall_opens_embedding=selection.model_protocol != "offline"
-    )
+    extractive = selection.model_protocol == "offline"
+    services = make_services(settings, profile, hub, shared_hub, selection.off, extractive=extractive)
     try:
         return await _assemble(services, selection, host, approver)
     except BaseException:

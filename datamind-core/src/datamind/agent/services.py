@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from datamind.agent.vectors import for_recall, make_access, make_embedding_service
+from datamind.agent.vectors import make_access, make_embedding_service
 from datamind.capabilities.control.control import Control, open_control
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.embedding.access import EmbeddingAccess
@@ -156,7 +156,7 @@ def make_services(
     shared_hub: ProviderHub,
     off: Mapping[DataSurface, str],
     *,
-    recall_opens_embedding: bool,
+    extractive: bool,
 ) -> AgentServices:
     """Services over providers that open on first use; opens control.db alone."""
     control = open_profile_control(profile, settings)
@@ -177,7 +177,7 @@ def make_services(
         cut,
         lambda store: restore_vectors(store, access, control.vectors),
     )
-    memory_reads = MemoryReads(memory, profile.name, for_recall(access, opens=recall_opens_embedding))
+    memory_reads = MemoryReads(memory, profile.name, access, extractive=extractive)
     read, write = _make_sides(settings, profile, hub, control, off, rules, kb, access, memory, memory_reads)
     vectors = make_embedding_service(settings, access, control, kb, memory, lambda: shared.if_exists() is not None, off)
     return AgentServices(settings, profile, control, hub, shared_hub, shared, read, write, off, vectors)

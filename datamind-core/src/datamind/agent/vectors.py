@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from datamind.capabilities.control.control import Control
@@ -14,7 +14,6 @@ from datamind.capabilities.kb.service import KBStores
 from datamind.capabilities.kb.vectors import PassageBacklog
 from datamind.capabilities.memory.service import MemoryStores
 from datamind.capabilities.memory.vectors import MemoryBacklog
-from datamind.core.protocols.models import EmbeddingProvider
 from datamind.core.types import DataSurface
 from datamind.plugins import ProviderKind
 
@@ -26,16 +25,7 @@ _BY_WORDS = "lexical"
 
 def make_access(hub: ProviderHub) -> EmbeddingAccess:
     """The embedding of a profile; the store of global memories shares it."""
-    return EmbeddingAccess(lambda: hub.open(ProviderKind.EMBEDDING), lambda: hub.opened(ProviderKind.EMBEDDING))
-
-
-def for_recall(access: EmbeddingAccess, *, opens: bool) -> Callable[[], Awaitable[EmbeddingProvider | None]]:
-    """What a recall of memories embeds its question with.
-
-    Without a language model a cold question takes milliseconds, and the answer is made of words that the question
-    shares: it is not worth starting a model for. One that runs already is used.
-    """
-    return access.get if opens else access.if_open
+    return EmbeddingAccess(lambda: hub.open(ProviderKind.EMBEDDING))
 
 
 def make_embedding_service(

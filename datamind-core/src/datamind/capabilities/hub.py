@@ -61,10 +61,6 @@ class ProviderHub:
                     self._opened[spec.factory] = await open_provider(spec, self._context(spec.kind), options)
         return self._opened[spec.factory]
 
-    def opened(self, kind: ProviderKind) -> Any | None:
-        """The provider of a kind if it is open."""
-        return self._opened.get(kind)
-
     async def aclose(self) -> None:
         """Close what was opened, last first, then the lease; one failure does not keep the others open."""
         for kind, provider in reversed(list(self._opened.items())):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from datamind.capabilities.embedding.guard import GuardedEmbedding
 from datamind.core.errors import ConfigError, DataMindError, PluginError
@@ -25,11 +25,8 @@ class EmbeddingAccess:
         is_absent: The reason is that no plugin brings the embedding.
     """
 
-    def __init__(
-        self, open_provider: Callable[[], Awaitable[EmbeddingProvider]], opened: Callable[[], Any] = lambda: None
-    ) -> None:
+    def __init__(self, open_provider: Callable[[], Awaitable[EmbeddingProvider]]) -> None:
         self._open_provider = open_provider
-        self._opened = opened
         self._embedding: GuardedEmbedding | None = None
         self._asks_again_at = 0.0
         self.reason = ""
@@ -51,10 +48,6 @@ class EmbeddingAccess:
         if self._embedding is None and time.monotonic() >= self._asks_again_at:
             await self._open()
         return self._embedding
-
-    async def if_open(self) -> EmbeddingProvider | None:
-        """The embedding if anyone has opened it; opens nothing."""
-        return await self.get() if self._embedding is not None or self._opened() is not None else None
 
     async def _open(self) -> None:
         try:

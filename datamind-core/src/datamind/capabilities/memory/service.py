@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Any
 
+from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.context import WriteUnit
 from datamind.core.errors import DataMindError, InputInvalid
@@ -24,9 +25,9 @@ from datamind.core.protocols.memory import (
     MemoryReader,
     MemoryScope,
     MemoryStore,
+    MemoryVectorReader,
     SaveOutcome,
 )
-from datamind.core.protocols.models import EmbeddingProvider
 from datamind.core.source import SourceRef
 from datamind.core.types import SHARED_PROFILE, DataSurface, Origin, content_hash, derived_id
 
@@ -50,18 +51,23 @@ class MemoryStores:
 class MemoryReads:
     """What the reading side may do. Holds read views only."""
 
-    def __init__(self, stores: MemoryStores, profile: str, embedding: Callable[[], Awaitable[Any]]) -> None:
+    def __init__(self, stores: MemoryStores, profile: str, embedding: EmbeddingAccess, *, extractive: bool) -> None:
         self._stores = stores
         self._profile = profile
         self._embedding = embedding
+        self._extractive = extractive
 
-    async def recall(self, query: str, where: MemoryFilter, *, limit: int) -> tuple[Evidence, ...]:
-        """Memories that match ``query`` by words, and by meaning where there are vectors; best first."""
+    async def recall(self, query: str, where: MemoryFilter, *, limit: int, for_model: bool) -> tuple[Evidence, ...]:
+        """Memories that match ``query`` by words, and by meaning where there are vectors; best first.
+
+        An extractive model answers in words that the question shares. A memory that is only near in meaning would
+        mislead it, and loading an embedding would cost it more than the answer: for such a model words decide alone.
+        """
         tokens = tuple(tokenize(query))
-        near = await self._vector(query)
+        readers = await self._readers(where)
+        near = {} if self._extractive and for_model else await self._vector(query, [reader for reader, _ in readers])
         found = [
-            await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=limit, **near))
-            for reader, part in await self._readers(where)
+            await reader.recall(MemoryQuery(tokens=tokens, where=part, limit=limit, **near)) for reader, part in readers
         ]
         # Scores of two stores do not compare, ranks do; of equal ranks the narrower store goes first.
         merged = [hit for hit in chain.from_iterable(zip_longest(*found)) if hit is not None][:limit]
@@ -103,12 +109,16 @@ class MemoryReads:
             items += await reader.find(part, limit=_MOST)
         return Candidates(tuple(item.memory_id for item in items), tuple(_label(item) for item in items))
 
-    async def _vector(self, query: str) -> dict[str, Any]:
-        embedding: EmbeddingProvider | None = await self._embedding()
+    async def _vector(self, query: str, readers: Sequence[MemoryReader]) -> dict[str, Any]:
+        embedding = await self._embedding.get()
         if embedding is None:
             return {}
+        model_id = embedding.description.model_id
+        vectored = [reader for reader in readers if isinstance(reader, MemoryVectorReader)]
+        if not any([await reader.has_vectors(model_id) for reader in vectored]):
+            return {}
         try:
-            return {"vector": await embedding.embed_query(query), "model_id": embedding.description.model_id}
+            return {"vector": await embedding.embed_query(query), "model_id": model_id}
         except DataMindError as error:
             log.warning("memories are recalled by words alone: %s", error)
             return {}

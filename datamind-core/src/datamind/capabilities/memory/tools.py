@@ -104,7 +104,8 @@ def _filter(args: RecallArguments | ListArguments, ctx: ToolContext) -> MemoryFi
 
 
 async def _recall(args: RecallArguments, ctx: ToolContext) -> ToolOutput:
-    found = await ctx.side.memory.recall(args.query, _filter(args, ctx), limit=args.top_k)
+    asked_by_model = not ctx.request.by_application
+    found = await ctx.side.memory.recall(args.query, _filter(args, ctx), limit=args.top_k, for_model=asked_by_model)
     return ToolOutput({"found": len(found)}, found)
 
 

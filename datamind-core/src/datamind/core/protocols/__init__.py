@@ -61,6 +61,7 @@ from datamind.core.protocols.memory import (
     MemoryReader,
     MemoryScope,
     MemoryStore,
+    MemoryVectorReader,
     SaveOutcome,
     SupportsMemoryVectors,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "MemoryReader",
     "MemoryScope",
     "MemoryStore",
+    "MemoryVectorReader",
     "NewTable",
     "ParsedQuery",
     "QueryResult",

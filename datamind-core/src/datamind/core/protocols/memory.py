@@ -201,7 +201,16 @@ class MemoryStore(MemoryReader, Protocol):
 
 
 @runtime_checkable
-class SupportsMemoryVectors(Protocol):
+class MemoryVectorReader(Protocol):
+    """The reading half of a store's vectors; a read view has it too."""
+
+    async def has_vectors(self, model_id: str) -> bool:
+        """Whether any memory has a vector of the model: without one, a query need not be embedded."""
+        ...
+
+
+@runtime_checkable
+class SupportsMemoryVectors(MemoryVectorReader, Protocol):
     """A memory store that keeps vectors.
 
     G1 Vectors belong to (memory id, model id); those of another model are never searched.

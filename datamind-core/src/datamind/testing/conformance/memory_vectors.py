@@ -54,6 +54,16 @@ class MemoryVectorsConformance(ProviderConformance):
     kind = ProviderKind.MEMORY_STORE
     known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable"})
 
+    async def test_the_read_view_says_whether_a_model_has_vectors(self, tmp_path: Path) -> None:
+        """From the first vector on, by model, and on both sides."""
+        async with self.opened(tmp_path) as store:
+            view = store.read_view()
+            await save_all(store, _DRAFTS)
+            assert not await view.has_vectors(_MODEL)
+            await store.put_vectors(_MODEL, _IDS[:1], make_vectors(_EAST))
+            for reader in (store, view):
+                assert [await reader.has_vectors(model) for model in (_MODEL, "model-b")] == [True, False]
+
     async def test_hits_are_nearest_first(self, tmp_path: Path) -> None:
         """By cosine, whatever the length; what is square to the query, or behind it, is no hit."""
         async with self.opened(tmp_path) as store:
