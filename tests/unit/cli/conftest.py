@@ -34,8 +34,8 @@ def scripted_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def light_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the engines of tables and of the graph, as where they are not installed."""
-    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "db-duckdb,graph-rdflib")
+    """Without the engines of tables, of the graph and of vectors, as where they are not installed."""
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "db-duckdb,graph-rdflib,embed-local")
 
 
 @pytest.fixture

@@ -26,6 +26,12 @@ from datamind_cli.evaluation.questions import Question, read_qa_file
 GOOD = {"id": "q1", "question": "Which colour is buoy 4?", "answers": ["red"], "sources": ["buoys.md"], "lang": "en"}
 
 
+@pytest.fixture(autouse=True)
+def by_words_alone(monkeypatch):
+    """The scripted model repeats the first memory it is given, and by vectors there is always one."""
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "embed-local")
+
+
 def write_set(folder, *rows, ingest=()):
     path = folder / "set.jsonl"
     lines = [{"ingest": list(ingest)}, *rows]

@@ -108,7 +108,7 @@ class _UnopenedServices:
             ProviderHub(self._registry, self.settings, profile, self._selection.chosen)
             for profile in (self.profile, Profile.shared(self.settings))
         )
-        return make_services(self.settings, self.profile, hub, shared_hub, self.off, recall_opens_embedding=False)
+        return make_services(self.settings, self.profile, hub, shared_hub, self.off, extractive=True)
 
     def close(self) -> None:
         """Close what a plugin made open."""

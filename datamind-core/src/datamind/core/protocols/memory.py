@@ -202,7 +202,10 @@ class MemoryStore(MemoryReader, Protocol):
 
 @runtime_checkable
 class MemoryVectorReader(Protocol):
-    """The reading half of a store's vectors; a read view has it too."""
+    """The reading half of a store's vectors; a read view has it too.
+
+    G1 A vector of one model says nothing of another.
+    """
 
     async def has_vectors(self, model_id: str) -> bool:
         """Whether any memory has a vector of the model: without one, a query need not be embedded."""

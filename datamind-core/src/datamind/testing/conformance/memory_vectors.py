@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 import pytest
 
 from datamind.core.errors import InputInvalid
-from datamind.core.protocols.memory import MemoryDraft, MemoryScope, MemoryStore, SupportsMemoryVectors
+from datamind.core.protocols.memory import (
+    MemoryDraft,
+    MemoryScope,
+    MemoryStore,
+    MemoryVectorReader,
+    SupportsMemoryVectors,
+)
 from datamind.plugins import ProviderKind
 from datamind.testing.conformance.base import ProviderConformance
 from datamind.testing.crash import write_and_die
@@ -50,11 +56,11 @@ class MemoryVectorsConformance(ProviderConformance):
     given and knows no embedding.
     """
 
-    protocols = (SupportsMemoryVectors,)
+    protocols = (SupportsMemoryVectors, MemoryVectorReader)
     kind = ProviderKind.MEMORY_STORE
     known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable"})
 
-    async def test_the_read_view_says_whether_a_model_has_vectors(self, tmp_path: Path) -> None:
+    async def test_g1_the_read_view_says_whether_a_model_has_vectors(self, tmp_path: Path) -> None:
         """From the first vector on, by model, and on both sides."""
         async with self.opened(tmp_path) as store:
             view = store.read_view()
