@@ -103,6 +103,7 @@ async def test_a_folder_gives_each_file_its_own_receipt_and_names_what_it_cannot
 ) -> None:
     folder = handbook.parent
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    (folder / "data.bin").write_bytes(bytes(range(256)))
     (folder / ".hidden.md").write_text("secret", encoding="utf-8")
     (folder / "link.md").symlink_to("/etc/hostname")
     async with open_system(tmp_path) as system:
@@ -112,6 +113,9 @@ async def test_a_folder_gives_each_file_its_own_receipt_and_names_what_it_cannot
             ("failed", False),
             ("stored", True),
         ]
+        skipped = {item.path: item.code for item in stored.skipped}
+        expected = {"picture.png": "no_loader", ".hidden.md": "hidden", "link.md": "link"}
+        assert skipped == {path: f"skipped.{reason}" for path, reason in expected.items()}
         assert contents(await read(system, "kb_search", query="secret")) == []
 
 
@@ -163,7 +167,7 @@ async def test_a_kb_that_is_blocked_is_off_and_says_so(tmp_path: Path, monkeypat
         assert any(notice.code == "surface_off.kb" and "kb-lancedb" in notice.message for notice in system.notices)
         path = tmp_path / "a.md"
         path.write_text("x", encoding="utf-8")
-        with pytest.raises(DataMindError, match="kb_add_path"):
+        with pytest.raises(DataMindError, match="kb is off"):
             await system.ingest(path)
 
 

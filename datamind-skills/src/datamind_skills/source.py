@@ -171,6 +171,16 @@ class ProfileSkillSource(ProfileSkillReader):
 
         return await self._shelf.run(remove)
 
+    def read_skill_file(self, content: bytes, folder: str) -> SkillDraft:
+        """The skill in a SKILL.md file.
+
+        Raises:
+            SourceUnreadable: It is none.
+            InputInvalid: A name that is not allowed.
+        """
+        header, body = read_skill(content, folder)
+        return SkillDraft(name=header.name, description=header.description, body=body, keywords=header.keywords)
+
     def read_view(self) -> SkillReader:
         """The same skills without a way to write."""
         return ProfileSkillReader(self._shelf)

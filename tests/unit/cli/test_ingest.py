@@ -94,7 +94,7 @@ def test_a_table_names_the_surface_that_is_off(run, home):
     (home / "prices.csv").write_text("a,b\n1,2\n")
     result = run("ingest", "prices.csv")
     assert result.exit_code == 5
-    assert "db_import_path" in result.stderr
+    assert "db is off" in result.stderr and "doctor" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

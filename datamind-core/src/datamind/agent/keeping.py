@@ -13,16 +13,20 @@ from datamind.core.messages import Block, Message, ToolResultBlock
 from datamind.core.receipts import IngestReceipt, StoreResult, overall_status
 
 
-async def with_all_receipts(result: StoreResult, services: AgentServices) -> StoreResult:
+async def with_all_receipts(
+    result: StoreResult, services: AgentServices, *, refused: bool | None = None
+) -> StoreResult:
     """The result with every receipt the ledger has for its request.
 
-    A write that went past its intent when the time ran out is in the ledger, not in what the loop saw.
+    A write that went past its intent when the time ran out is in the ledger, not in what the loop saw. ``refused``,
+    left out, is what the result's own status says.
     """
     known = {receipt.receipt_id for receipt in result.receipts}
     missed = [receipt for receipt in await _receipts(result.trace_id, services) if receipt.receipt_id not in known]
     if not missed:
         return result
-    return with_receipts(result, (*result.receipts, *missed), refused=result.status == "partial")
+    refused = result.status == "partial" if refused is None else refused
+    return with_receipts(result, (*result.receipts, *missed), refused=refused)
 
 
 async def fill_interrupted(

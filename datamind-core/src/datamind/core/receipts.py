@@ -140,11 +140,25 @@ def overall_status(results: Iterable[SurfaceWriteResult]) -> StoreStatus:
     return "stored" if "stored" in seen else "unchanged"
 
 
+class SkippedFile(Record):
+    """A file or folder that was met while storing and not stored.
+
+    Attributes:
+        path: Inside the folder that was named, or the path itself.
+        code: ``skipped.<reason>``, or ``surface_off.<surface>`` when nothing installed takes it.
+    """
+
+    path: str
+    code: str
+
+
 class StoreResult(RunResult):
     """What ``ingest`` returns.
 
     Attributes:
         status: From receipts and read-backs alone.
+        skipped: What was passed over in the folders that were named; nothing of it was written.
+        gone: Uris of documents that a folder held before and holds no longer; they are still stored.
         flags: ``unreceipted_claim`` when the agent's words say something was saved and no receipt does.
         approvals: Ids of tickets that wait for a person.
     """
@@ -153,3 +167,5 @@ class StoreResult(RunResult):
     receipts: tuple[IngestReceipt, ...] = ()
     flags: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    gone: tuple[str, ...] = ()

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file
+from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.core.context import ToolContext
@@ -176,7 +177,8 @@ async def _plan_path(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterat
         return
     if args.table:
         raise InputInvalid("a folder gives a table for each file; leave `table` out, or import its files one by one")
-    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+    found = await anyio.to_thread.run_sync(survey, located, _policy(ctx))
+    for below in found.of(DataSurface.DB):
         try:
             yield await _plan_file(below, args, ctx, given)
         except DataMindError as error:

@@ -23,7 +23,8 @@ from datamind.capabilities.graph.rows import make_assertion
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of
 from datamind.capabilities.graph.walks import Walk, WalkLimits
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file
+from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.sides import WriteSide
 from datamind.core.context import ToolContext
@@ -150,7 +151,8 @@ async def _plan_import(args: ImportPathArguments, ctx: ToolContext) -> AsyncIter
     if not await anyio.to_thread.run_sync(is_folder, located):
         yield await _plan_file(located, ctx)
         return
-    for below in await anyio.to_thread.run_sync(lambda: list(walk(located))):
+    found = await anyio.to_thread.run_sync(survey, located, _policy(ctx))
+    for below in found.of(DataSurface.GRAPH):
         try:
             yield await _plan_file(below, ctx)
         except DataMindError as error:

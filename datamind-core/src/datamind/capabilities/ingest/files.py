@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from datamind.core.errors import DataMindError, LimitExceeded, NotFound, PathDenied, SourceUnreadable
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SLICE = 1 << 20
+_TRIES = 3
 _NO_PLAIN_FILE = frozenset({errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.ENODEV})
 
 
@@ -87,17 +89,51 @@ def read_file(located: Located, *, max_bytes: int) -> bytes:
 
     Raises:
         PathDenied: A link, device, socket, FIFO or folder stands where a plain file should.
-        SourceUnreadable: The disk, or the system, does not give it out.
+        SourceUnreadable: The disk, or the system, does not give it out; or it changes whenever it is read
+            (``source_unreadable.changed``).
         LimitExceeded: It is larger, or grows beyond the limit while it is read.
         NotFound: There is no such file.
     """
+    for _ in range(_TRIES):
+        with _opened(located) as descriptor:
+            before = os.fstat(descriptor)
+            if before.st_size > max_bytes:
+                raise _too_large(located, max_bytes)
+            try:
+                content = b"".join(_slices(descriptor, located, max_bytes))
+            except OSError as error:
+                raise _denied(located, error) from None
+            if _version(before) == _version(os.fstat(descriptor)) and len(content) == before.st_size:
+                return content
+    raise SourceUnreadable(
+        f"{printable(located.path.name)!r} changes while it is read.",
+        code="source_unreadable.changed",
+        retryable=True,
+        hint="Store it once nothing writes to it.",
+    )
+
+
+def peek(located: Located, size: int) -> bytes:
+    """The first bytes of a plain file. Blocking.
+
+    Raises:
+        DataMindError: As ``read_file``.
+    """
     with _opened(located) as descriptor:
-        if os.fstat(descriptor).st_size > max_bytes:
-            raise _too_large(located, max_bytes)
         try:
-            return b"".join(_slices(descriptor, located, max_bytes))
+            return os.read(descriptor, size)
         except OSError as error:
             raise _denied(located, error) from None
+
+
+def file_uri(located: Located, policy: PathPolicy) -> str:
+    """The uri of a file: relative to the profile's data folder where it lies there."""
+    path = located.path
+    return f"file:{printable(path.relative_to(policy.home) if path.is_relative_to(policy.home) else path)}"
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _slices(descriptor: int, located: Located, max_bytes: int) -> Iterator[bytes]:
@@ -127,28 +163,45 @@ def walk(located: Located) -> Iterator[Located]:
         PathDenied: The folder itself cannot be opened.
         NotFound: There is no such folder.
     """
-    waiting = _entries(located)[::-1]
+    waiting = entries(located)[::-1]
     while waiting:
-        below, is_folder = waiting.pop()
-        if not is_folder:
-            yield below
+        below, kind = waiting.pop()
+        if below.parts[-1].startswith("."):
             continue
-        try:
-            waiting += _entries(below)[::-1]
-        except NotFound:  # it has vanished meanwhile
-            continue
-        except DataMindError:
+        if kind == "file":
             yield below
+        elif kind == "folder":
+            try:
+                waiting += entries(below)[::-1]
+            except NotFound:  # it has vanished meanwhile
+                continue
+            except DataMindError:
+                yield below
 
 
-def _entries(located: Located) -> list[tuple[Located, bool]]:
-    found = []
-    with _folder(located.root, located.parts) as descriptor, os.scandir(descriptor) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if not entry.name.startswith(".") and (is_folder or entry.is_file(follow_symlinks=False)):
-                found.append((Located(located.root, (*located.parts, entry.name)), is_folder))
-    return found
+EntryKind = Literal["file", "folder", "link", "special"]
+
+
+def entries(located: Located) -> list[tuple[Located, EntryKind]]:
+    """What a folder holds, hidden or not, in the order of the names. Blocking.
+
+    Raises:
+        PathDenied: The folder cannot be opened.
+        NotFound: There is no such folder.
+    """
+    with _folder(located.root, located.parts) as descriptor, os.scandir(descriptor) as found:
+        return [
+            (Located(located.root, (*located.parts, entry.name)), _kind(entry))
+            for entry in sorted(found, key=lambda entry: entry.name)
+        ]
+
+
+def _kind(entry: os.DirEntry[str]) -> EntryKind:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "special"
 
 
 def printable(path: Path | str) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 PLAIN: Final = "text/plain"
 MARKDOWN: Final = "text/markdown"
+JSON: Final = "application/json"
+JSON_LINES: Final = "application/x-ndjson"
+XML: Final = "application/xml"
 UNKNOWN: Final = "application/octet-stream"
 
 _SIGNATURES: Final = (
@@ -39,8 +42,8 @@ _EXTENSIONS: Final = {
     **dict.fromkeys((".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex", ".srt"), PLAIN),
     **dict.fromkeys((".md", ".markdown", ".mdx"), MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml"), "text/html"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "application/x-ndjson"),
-    ".json": "application/json",
+    **dict.fromkeys((".jsonl", ".ndjson"), JSON_LINES),
+    ".json": JSON,
     ".csv": "text/csv",
     ".tsv": "text/tab-separated-values",
     ".parquet": "application/vnd.apache.parquet",
@@ -60,7 +63,10 @@ _EXTENSIONS: Final = {
     ".jsonld": "application/ld+json",
     ".rdf": "application/rdf+xml",
     ".owl": "application/rdf+xml",
-    ".xml": "application/xml",
+    ".xml": XML,
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff", ".heic", ".ico"), "image/*"),
+    **dict.fromkeys((".mp3", ".wav", ".flac", ".ogg", ".m4a"), "audio/*"),
+    **dict.fromkeys((".mp4", ".mov", ".mkv", ".avi", ".webm"), "video/*"),
 }
 
 _PARTS: Final = (
@@ -70,9 +76,7 @@ _PARTS: Final = (
     (b"xl/workbook.xml", _EXTENSIONS[".xlsx"]),
 )
 _ZIPPED: Final = frozenset({EPUB, *(_EXTENSIONS[suffix] for suffix in (".docx", ".pptx", ".xlsx"))})
-_MISTAKEN_FOR_HTML: Final = frozenset(
-    {PLAIN, MARKDOWN, "text/csv", "text/tab-separated-values", "application/json", ""}
-)
+_MISTAKEN_FOR_HTML: Final = frozenset({PLAIN, MARKDOWN, "text/csv", "text/tab-separated-values", JSON, ""})
 _HTML_START: Final = re.compile(
     rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.{0,400}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S
 )
@@ -94,7 +98,7 @@ def guess_media_type(name: str, head: bytes) -> str:
     ``application/octet-stream``.
     """
     signed = next((media_type for signature, media_type in _SIGNATURES if head.startswith(signature)), "")
-    named = _EXTENSIONS.get(PurePath(name).suffix.lower(), "")
+    named = named_media_type(name)
     if signed == "application/zip":
         return _inside_zip(head) or (named if named in _ZIPPED else signed)
     if signed and not (named and signed in _CONTAINERS):
@@ -102,6 +106,11 @@ def guess_media_type(name: str, head: bytes) -> str:
     if named in _MISTAKEN_FOR_HTML and _HTML_START.match(head[:_HTML_WITHIN]):
         return "text/html"
     return named or (PLAIN if _reads_as_text(head) else UNKNOWN)
+
+
+def named_media_type(name: str) -> str:
+    """Media type that a name promises; empty for an extension that is not known."""
+    return _EXTENSIONS.get(PurePath(name).suffix.lower(), "")
 
 
 def _inside_zip(content: bytes) -> str:
@@ -126,9 +135,9 @@ async def open_text_loader(ctx: ProviderContext, options: Any) -> TextLoader:
 
 
 class TextLoader:
-    """Plain text and Markdown, unchanged but for the encoding: spans are of the text as it was written."""
+    """Plain text, Markdown and what else is text, unchanged but for the encoding: spans are of it as it was written."""
 
-    media_types = (PLAIN, MARKDOWN)
+    media_types = (PLAIN, MARKDOWN, JSON, JSON_LINES, XML)
 
     async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
         """The decoded text; the title of Markdown is its first heading.

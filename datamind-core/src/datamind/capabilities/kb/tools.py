@@ -8,7 +8,16 @@ from typing import Any, Literal
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file, walk
+from datamind.capabilities.ingest.files import (
+    Located,
+    PathPolicy,
+    file_uri,
+    is_folder,
+    locate,
+    printable,
+    read_file,
+)
+from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.kb.service import KBReads, KBWrites, NewDocument
 from datamind.capabilities.sides import ReadSide, WriteSide
@@ -26,7 +35,6 @@ _TEXT_BYTES = 16 * 1024 * 1024
 _PAGE_CHARS = 8_000
 _SNIFFED_BYTES = 4_096
 _ZIP = b"PK"
-SETTINGS_FILE = "datamind.toml"
 Metadata = dict[str, str | int | float | bool]
 
 
@@ -160,20 +168,12 @@ async def _plan_path(args: AddPathArguments, ctx: ToolContext) -> AsyncIterator[
     if not await anyio.to_thread.run_sync(is_folder, located):
         yield await _plan_one(located, "", args.metadata, ctx)
         return
-    for below in await anyio.to_thread.run_sync(_documents_below, located, path_policy(ctx)):
+    found = await anyio.to_thread.run_sync(survey, located, path_policy(ctx))
+    for below in found.of(DataSurface.KB):
         try:
             yield await _plan_one(below, "", args.metadata, ctx)
         except DataMindError as error:
             yield Refusal(printable("/".join(below.parts)), error.code, str(error))
-
-
-def _documents_below(located: Located, policy: PathPolicy) -> list[Located]:
-    # A folder may hold the stores and the settings of profiles, as the working folder does: they are no documents.
-    return [
-        below
-        for below in walk(located)
-        if below.path.name != SETTINGS_FILE and not any(below.path.is_relative_to(store) for store in policy.forbidden)
-    ]
 
 
 async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolContext) -> PlannedWrite:
@@ -182,19 +182,13 @@ async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolC
     name = printable(located.path.name)
     source = SourceRef.of_content(
         "file",
-        _uri(located, ctx),
+        file_uri(located, path_policy(ctx)),
         content,
         media_type=guess_media_type(name, content if content[:2] == _ZIP else content[:_SNIFFED_BYTES]),
         profile=ctx.request.profile,
         origin="file",
     )
     return _planned(source, content, title, metadata, name)
-
-
-def _uri(located: Located, ctx: ToolContext) -> str:
-    home = path_policy(ctx).home
-    path = located.path
-    return f"file:{printable(path.relative_to(home) if path.is_relative_to(home) else path)}"
 
 
 def _planned(source: SourceRef, content: bytes, title: str, metadata: Metadata, label: str) -> PlannedWrite:
@@ -325,7 +319,8 @@ def _writing() -> list[ToolSpec]:
             AddPathArguments,
             _put,
             name="kb_add_path",
-            description="Keep a file, or every file of a folder, in the knowledge base.",
+            description="Keep a file, or every document of a folder, in the knowledge base; tables, triples and skills"
+            " in it have tools of their own.",
             plan=_plan_path,
             path_args=("path",),
             **adds,

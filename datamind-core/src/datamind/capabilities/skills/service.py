@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+import anyio.to_thread
+
 from datamind.capabilities.control.sources import SourceLog
 from datamind.core.context import WriteUnit
-from datamind.core.errors import NotFound
+from datamind.core.errors import NotFound, SourceUnreadable
 from datamind.core.evidence import Evidence, SkillLocator
-from datamind.core.protocols.skills import Skill, SkillDraft, SkillProblem, SkillReader, SkillSource
+from datamind.core.protocols.skills import ReadsSkillFiles, Skill, SkillDraft, SkillProblem, SkillReader, SkillSource
 from datamind.core.receipts import RevertKind, SurfaceWriteResult
 from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface, content_hash, derived_id
@@ -82,6 +84,21 @@ class SkillWrites:
         self._open_source = open_source
         self._profile = profile
         self._sources = sources
+
+    async def draft_of(self, content: bytes, folder: str) -> SkillDraft:
+        """The skill in a SKILL.md file; ``folder`` names it where the file does not.
+
+        Raises:
+            SourceUnreadable: It is no SKILL.md file, or the skill source does not read them.
+        """
+        source = await self._open_source()
+        if not isinstance(source, ReadsSkillFiles):
+            raise SourceUnreadable(
+                "the skill source does not read SKILL.md files.",
+                code="source_unreadable.no_loader",
+                hint="Run: pip install datamind-skills",
+            )
+        return await anyio.to_thread.run_sync(source.read_skill_file, content, folder)
 
     async def put(self, draft: SkillDraft, before: str, unit: WriteUnit) -> SurfaceWriteResult:
         """Write or replace one skill.

@@ -71,7 +71,15 @@ from datamind.core.protocols.models import (
     TextModelClient,
     ToolCallingModelClient,
 )
-from datamind.core.protocols.skills import Skill, SkillDraft, SkillHit, SkillProblem, SkillReader, SkillSource
+from datamind.core.protocols.skills import (
+    ReadsSkillFiles,
+    Skill,
+    SkillDraft,
+    SkillHit,
+    SkillProblem,
+    SkillReader,
+    SkillSource,
+)
 
 __all__ = [
     "AgentLoopProtocol",
@@ -116,6 +124,7 @@ __all__ = [
     "NewTable",
     "ParsedQuery",
     "QueryResult",
+    "ReadsSkillFiles",
     "Reranker",
     "Retriever",
     "SaveOutcome",

@@ -114,3 +114,20 @@ class SkillSource(SkillReader, Protocol):
     async def aclose(self) -> None:
         """Close files; may be called twice."""
         ...
+
+
+@runtime_checkable
+class ReadsSkillFiles(Protocol):
+    """A skill source that reads the SKILL.md format.
+
+    G1 What it returns, when it is put, is the skill that the file describes.
+    """
+
+    def read_skill_file(self, content: bytes, folder: str) -> SkillDraft:
+        """The skill in a SKILL.md file; ``folder`` names it where the file does not.
+
+        Raises:
+            SourceUnreadable: It is no SKILL.md file.
+            InputInvalid: Its name or description is not allowed.
+        """
+        ...
