@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from datamind_cli.exits import ExitCode, exit_code_of_failures
 from datamind_cli.records import show_notices, show_receipts, store_status
 from datamind_cli.render import Output, count_of
+from datamind_cli.streams import ProgressLine
 
 if TYPE_CHECKING:
-    from datamind.core.receipts import IngestReceipt, StoreResult
+    from datamind.core.protocols.agent import ApprovalRequest
+    from datamind.core.receipts import IngestReceipt, SkippedFile, StoreResult
+    from datamind_cli.state import State
 
 _MAX_SHOWN: Final = 20
 
 
-def show_store_result(out: Output, result: StoreResult) -> None:
-    """The agent's words, the receipts, the status line."""
+class IngestApprover:
+    """Asks at the terminal; with ``--yes``, documents whose files are gone go without a question.
+
+    Attributes:
+        line: The progress that is shown meanwhile, and makes room for a question.
+    """
+
+    def __init__(self, state: State, *, drops_gone: bool) -> None:
+        self._state = state
+        self._drops_gone = drops_gone
+        self.line = ProgressLine(enabled=False)
+
+    async def decide(self, request: ApprovalRequest) -> bool:
+        """Approve a deletion that was asked for in advance; show everything else."""
+        if self._drops_gone and request.tool == "kb_delete":
+            return True
+        from datamind_cli.approve import TerminalApprover
+
+        self.line.clear()
+        return await TerminalApprover(self._state).decide(request)
+
+
+def show_store_result(out: Output, result: StoreResult, *, verbose: bool = False) -> None:
+    """The agent's words, the receipts, what was passed over, the status line."""
     if out.is_json:
         out.json(result)
         return
@@ -24,6 +50,8 @@ def show_store_result(out: Output, result: StoreResult) -> None:
     if result.answer:
         out.line(result.answer)
     _show_some(out, result.receipts)
+    _show_skipped(out, result.skipped, every=verbose)
+    _show_gone(out, result.gone)
     for call in result.tool_trace:
         if call.is_error and not call.receipt_ids:
             out.line(f"{call.name} failed: `datamind explain {call.code}`")
@@ -32,6 +60,24 @@ def show_store_result(out: Output, result: StoreResult) -> None:
     if "unreceipted_claim" in result.flags:
         out.line("The agent says that something was saved, and no receipt does: believe the receipts.")
     out.line(store_status(out, result), dim=True)
+
+
+def _show_skipped(out: Output, skipped: Sequence[SkippedFile], *, every: bool) -> None:
+    """How many were passed over for each reason; every one of them when asked, and always when a surface is off."""
+    for code, count in Counter(item.code for item in skipped).most_common():
+        out.line(f"passed over: {count} ({code.partition('.')[2].replace('_', ' ')}; `datamind explain {code}`)")
+        if every or code.startswith("surface_off"):
+            shown = [item.path for item in skipped if item.code == code]
+            for path in shown if every else shown[:_MAX_SHOWN]:
+                out.line(f"  {path}")
+
+
+def _show_gone(out: Output, gone: Sequence[str]) -> None:
+    if not gone:
+        return
+    out.line(f"gone from there and still stored: {count_of(len(gone), 'document')}; `--yes` drops them")
+    for uri in gone[:_MAX_SHOWN]:
+        out.line(f"  {uri.removeprefix('file:')}")
 
 
 def _show_some(out: Output, receipts: Sequence[IngestReceipt]) -> None:
@@ -51,4 +97,5 @@ def outcome_of(result: StoreResult) -> ExitCode:
         return ExitCode.DENIED
     failed = [receipt.result.error.code for receipt in result.receipts if receipt.result.error]
     refused = [call.code for call in result.tool_trace if call.is_error and call.code]
+    refused += [item.code for item in result.skipped if item.code.startswith("surface_off")]
     return exit_code_of_failures([*failed, *refused])

@@ -14,6 +14,7 @@ from datamind_cli.state import State
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
     from datamind.config import Settings
+    from datamind.core.protocols.agent import Approver
     from datamind.plugins import PluginHost
 
 _T = TypeVar("_T")
@@ -43,7 +44,11 @@ def load_settings(state: State, defaults: Mapping[str, str] | None = None) -> Se
 
 @asynccontextmanager
 async def opened_system(
-    state: State, settings: Settings | None = None, *, host: PluginHost | None = None
+    state: State,
+    settings: Settings | None = None,
+    *,
+    host: PluginHost | None = None,
+    approver: Approver | None = None,
 ) -> AsyncIterator[DataMind]:
     """Everything that is installed and selected, closed again at the end.
 
@@ -51,6 +56,7 @@ async def opened_system(
         state: Options of the command line.
         settings: Those loaded already.
         host: The plugins found already.
+        approver: Who decides; whoever sits at the terminal when left out.
 
     Raises:
         ConfigError: A setting is wrong, or a plugin it names is missing or broken.
@@ -58,7 +64,7 @@ async def opened_system(
     from datamind.agent import build_datamind
     from datamind_cli.approve import TerminalApprover
 
-    approver = TerminalApprover(state)
+    approver = approver or TerminalApprover(state)
     system = await build_datamind(settings or load_settings(state), approver=approver, host=host)
     try:
         yield system

@@ -101,3 +101,37 @@ def test_a_table_names_the_surface_that_is_off(run, home):
 def test_the_same_key_has_one_effect_and_the_same_receipts(run_json, notes):
     first, again = (run_json("ingest", "notes", "--key", "monday")["receipts"] for _ in range(2))
     assert [receipt["receipt_id"] for receipt in first] == [receipt["receipt_id"] for receipt in again]
+
+
+def test_what_is_passed_over_is_counted_by_reason_and_listed_when_asked(run, run_json, notes):
+    (notes / ".hidden").write_text("x")
+    (notes / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (notes / ".gitignore").write_text("tides.md\n")
+    result = run("ingest", "notes")
+    assert result.exit_code == 0
+    assert "passed over: 2 (hidden; `datamind explain skipped.hidden`)" in result.stdout
+    assert "passed over: 1 (ignored; `datamind explain skipped.ignored`)" in result.stdout
+    assert "  tides.md" not in result.stdout
+    assert "\n  tides.md\n" in run("ingest", "-v", "notes").stdout
+    told = {item["path"]: item["code"] for item in run_json("ingest", "notes")["skipped"]}
+    assert told["photo.png"] == "skipped.no_loader"
+
+
+def test_a_surface_that_is_off_is_told_file_by_file(run, notes):
+    (notes / "prices.csv").write_text("a,b\n1,2\n")
+    result = run("ingest", "notes")
+    assert result.exit_code != 0
+    assert "passed over: 1 (db; `datamind explain surface_off.db`)\n  prices.csv\n" in result.stdout
+    assert result.stdout.count("rcpt_") == 3
+
+
+def test_a72_documents_of_files_that_are_gone_are_told_and_dropped_with_yes(run, run_json, notes):
+    run("ingest", "notes")
+    (notes / "tides.md").unlink()
+    kept = run("ingest", "notes")
+    assert kept.exit_code == 0
+    assert "gone from there and still stored: 1 document; `--yes` drops them" in kept.stdout
+    assert "tides.md" in kept.stdout
+    dropped = run_json("ingest", "--yes", "notes")
+    assert dropped["gone"] == [] and dropped["receipts"][-1]["result"]["operation"] == "deleted"
+    assert run_json("ingest", "notes")["gone"] == []

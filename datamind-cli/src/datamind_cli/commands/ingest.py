@@ -10,7 +10,7 @@ import click
 from datamind.core.errors import NotFound
 from datamind_cli.embedding import drained, show_drain
 from datamind_cli.exits import ExitCode
-from datamind_cli.ingesting import outcome_of, show_store_result
+from datamind_cli.ingesting import IngestApprover, outcome_of, show_store_result
 from datamind_cli.render import Output, count_of
 from datamind_cli.session import opened_system, run
 from datamind_cli.state import State, common_options, state_of
@@ -26,20 +26,24 @@ if TYPE_CHECKING:
 @click.option("--session", default="", help="Conversation it belongs to.")
 @click.option("--key", default="", help="Idempotency key of the whole call.")
 @click.option("--no-wait", is_flag=True, help="Leave the vectors to a later `datamind embed` or `ingest`.")
+@click.option("--yes", is_flag=True, help="Drop documents whose files are gone from a folder, without asking.")
 @common_options
 @click.pass_context
-def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str, no_wait: bool) -> int:
+def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str, no_wait: bool, yes: bool) -> int:
     """Store the files and folders at PATH.
 
-    They go in directly, without a model. Naming them here grants them; links and hidden files in a folder are passed
-    over. Ctrl-C stops between two files: what has a receipt stays, and the same command goes on where it stopped.
+    They go in directly, without a model: tables to the database, triples to the graph, skills to their shelf, all else
+    to the knowledge base. Naming them here grants them. In a folder, links, hidden files, and what .gitignore and
+    .datamindignore name are passed over and counted; -v lists them. Documents whose files are gone from a folder are
+    asked about. Ctrl-C stops between two files: what has a receipt stays, and the same command goes on where it
+    stopped.
 
     What has a receipt is found by words at once. Vectors follow, and the command waits for them unless told not to;
     Ctrl-C leaves the rest for later.
     """
     state = state_of(ctx)
     named = [_absolute(path) for path in paths]
-    return run(lambda: _ingest(state, named, session, key, waits=not no_wait))
+    return run(lambda: _ingest(state, named, session, key, waits=not no_wait, drops_gone=yes))
 
 
 def _absolute(path: str) -> Path:
@@ -53,20 +57,23 @@ def _absolute(path: str) -> Path:
     return absolute
 
 
-async def _ingest(state: State, paths: Sequence[Path], session: str, key: str, *, waits: bool) -> ExitCode:
+async def _ingest(
+    state: State, paths: Sequence[Path], session: str, key: str, *, waits: bool, drops_gone: bool
+) -> ExitCode:
     out = Output(state)
     before = 0
     result: StoreResult | None = None
     report: DrainReport | None = None
     try:
-        async with opened_system(state) as system:
+        approver = IngestApprover(state, drops_gone=drops_gone)
+        async with opened_system(state, approver=approver) as system:
             before = await system.receipts.count()
-            with progress_line(enabled=not state.as_json) as line:
+            with progress_line(enabled=not state.as_json) as approver.line:
                 result = await system.ingest(
                     paths,
                     session=session,
                     idempotency_key=key,
-                    progress=lambda done, label: line.show(f"{count_of(done, 'file')}  {label}"),
+                    progress=lambda done, label: approver.line.show(f"{count_of(done, 'file')}  {label}"),
                 )
             if waits:
                 report = await drained(system, state)
@@ -75,7 +82,7 @@ async def _ingest(state: State, paths: Sequence[Path], session: str, key: str, *
             await _say_what_stays(state, out, before)
             return ExitCode.INTERRUPTED
         out.note("Stopped before every vector was made; all is stored, and `datamind embed` goes on.")
-    show_store_result(out, result)
+    show_store_result(out, result, verbose=state.verbosity > 0)
     if report is not None and not out.is_json:
         show_drain(out, report)
     return outcome_of(result)

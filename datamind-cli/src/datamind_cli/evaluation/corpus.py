@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from datamind.core.errors import DataMindError, SurfaceUnavailable
+from datamind.core.errors import DataMindError
 from datamind_cli.evaluation.questions import read_json_lines
 
 if TYPE_CHECKING:
@@ -62,26 +62,20 @@ def plan_corpus(entries: Sequence[Path], tools: frozenset[str]) -> Corpus:
 
 
 def _plan_path(corpus: Corpus, entry: Path, tools: frozenset[str]) -> None:
-    from datamind.capabilities.ingest.routing import route_path
+    from datamind.capabilities.ingest.files import Located
+    from datamind.capabilities.ingest.routing import TOOLS, surface_of
+    from datamind.core.types import DataSurface
 
-    routes: dict[str, list[Path]] = {}
-    for path in _files(entry):
-        try:
-            routes.setdefault(route_path(path, tools).tool, []).append(path)
-        except SurfaceUnavailable as error:
-            corpus.problems.append(f"{entry.name}/{path.name}" if path != entry else path.name)
-            corpus.problems[-1] += f" is skipped: {error.message}"
-    if len(routes) == 1 and not _is_partial(entry, routes):
+    files = list(_files(entry))
+    off = []
+    for path in files:
+        surface = surface_of(Located(path.parent, (path.name,))) or DataSurface.KB
+        if TOOLS[surface] not in tools:
+            name = f"{entry.name}/{path.name}" if path != entry else path.name
+            off.append(f"{name} is skipped: {surface} is off, no {TOOLS[surface]} is installed")
+    corpus.problems += off
+    if len(off) < len(files):
         corpus.paths.append(entry)  # as a whole, so that its files share commits
-    else:
-        corpus.paths += [path for paths in routes.values() for path in paths]
-
-
-def _is_partial(entry: Path, routes: dict[str, list[Path]]) -> bool:
-    (paths,) = routes.values()
-    (tool,) = routes
-    # A folder goes to the knowledge base; only one with nothing else in it may be handed over whole.
-    return entry.is_dir() and (tool != "kb_add_path" or len(paths) != len(list(_files(entry))))
 
 
 def _files(entry: Path) -> Iterator[Path]:
