@@ -123,20 +123,21 @@ def test_every_path_goes_where_it_belongs(corpus):
     assert "graph_import_path" in plan.problems[1]
 
 
-def test_a_folder_with_a_table_is_stored_file_by_file(corpus):
+def test_a_folder_with_a_table_is_handed_over_whole_and_what_is_off_is_told(corpus):
     (corpus / "docs" / "prices.csv").write_text("a\n1\n")
     plan = plan_corpus([corpus / "docs"], TOOLS)
-    assert plan.paths == [corpus / "docs" / "buoys.md"]
-    assert plan.problems[0].startswith("docs/prices.csv is skipped: ")
+    assert plan.paths == [corpus / "docs"]
+    assert plan.problems == ["docs/prices.csv is skipped: db is off, no db_import_path is installed"]
     both = plan_corpus([corpus / "docs"], TOOLS | {"db_import_path"})
-    assert both.paths == [corpus / "docs" / "buoys.md", corpus / "docs" / "prices.csv"]
+    assert (both.paths, both.problems) == ([corpus / "docs"], [])
 
 
-def test_a_folder_of_tables_is_stored_table_by_table(corpus):
+def test_a_folder_of_tables_alone_needs_the_database(corpus):
     tables = corpus / "tables"
     tables.mkdir()
     (tables / "a.csv").write_text("a\n1\n")
-    assert plan_corpus([tables], TOOLS | {"db_import_path"}).paths == [tables / "a.csv"]
+    assert plan_corpus([tables], TOOLS | {"db_import_path"}).paths == [tables]
+    assert plan_corpus([tables], TOOLS).paths == []
 
 
 def evidence(locator, content="", uri="text:0", surface=DataSurface.KB):

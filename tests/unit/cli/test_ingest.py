@@ -117,6 +117,7 @@ def test_what_is_passed_over_is_counted_by_reason_and_listed_when_asked(run, run
     assert told["photo.png"] == "skipped.no_loader"
 
 
+@pytest.mark.usefixtures("light_set")
 def test_a_surface_that_is_off_is_told_file_by_file(run, notes):
     (notes / "prices.csv").write_text("a,b\n1,2\n")
     result = run("ingest", "notes")

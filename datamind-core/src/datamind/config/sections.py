@@ -268,6 +268,7 @@ class IngestSettings(Section):
 
     max_bytes: Size = Field(ByteSize(2 * 1024**3), description="Largest file taken in.")
     kb_max_bytes: Size = Field(ByteSize(100 * 1024**2), description="Largest file the knowledge base takes.")
+    options: Options = Field(default_factory=dict, description="Options of the document loaders.", repr=False)
 
 
 class PluginsSettings(Section):
