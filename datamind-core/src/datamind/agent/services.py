@@ -200,7 +200,7 @@ def _make_sides(
         kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k, access
     )
     max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
-    kb_writes = KBWrites(kb, control.sources, LoaderShelf(hub).loader_of, int(max_bytes))
+    kb_writes = KBWrites(kb, control.sources, LoaderShelf(hub, settings.ingest.options).loader_of, int(max_bytes))
 
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)

@@ -48,7 +48,7 @@ class ProviderHub:
                 self._opened[kind] = await open_provider(spec, self._context(kind), self._options(kind))
         return self._opened[kind]
 
-    async def open_spec(self, spec: ProviderSpec) -> Any:
+    async def open_spec(self, spec: ProviderSpec, options: Mapping[str, Any]) -> Any:
         """A provider that no setting chooses, such as a loader; specs of one factory share the object.
 
         Raises:
@@ -57,7 +57,6 @@ class ProviderHub:
         if spec.factory not in self._opened:
             async with self._locks.setdefault(spec.factory, anyio.Lock()):
                 if spec.factory not in self._opened:
-                    options = self._options(spec.kind)
                     self._opened[spec.factory] = await open_provider(spec, self._context(spec.kind), options)
         return self._opened[spec.factory]
 

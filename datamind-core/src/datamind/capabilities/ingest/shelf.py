@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.loaders import EPUB, OFFICE, TextLoader
@@ -27,8 +28,9 @@ LOADER_NAMES: Final = {
 class LoaderShelf:
     """The loaders of one system, each opened when the first file of its type comes."""
 
-    def __init__(self, hub: ProviderHub) -> None:
+    def __init__(self, hub: ProviderHub, options: Mapping[str, Any]) -> None:
         self._hub = hub
+        self._options = options
         self._text = TextLoader()
         self._found: dict[str, FileLoader] = {}
 
@@ -54,11 +56,11 @@ class LoaderShelf:
                 if error.code != "plugin_error.missing":
                     raise
                 raise _no_loader(media_type, error.hint) from None
-            loader: FileLoader = await self._hub.open_spec(spec)
+            loader: FileLoader = await self._hub.open_spec(spec, self._options)
             return loader
         for spec in self._hub.registry.specs(ProviderKind.INGEST_LOADER):
             if spec.name not in LOADER_NAMES.values():
-                loader = await self._hub.open_spec(spec)
+                loader = await self._hub.open_spec(spec, self._options)
                 if media_type in loader.media_types:
                     return loader
         raise _no_loader(media_type, "Save it as text, Markdown, HTML or PDF.")
