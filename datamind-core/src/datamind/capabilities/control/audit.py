@@ -96,3 +96,5 @@ def _make_key(path: Path, draft: Path) -> None:
     with contextlib.suppress(FileExistsError):
         os.link(draft, path)
     sync_folder(path.parent)
+    with contextlib.suppress(OSError):  # it may lie in a folder that nobody may list
+        sync_folder(path.parent.parent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from datamind.capabilities.control.answers import AnswerLog
@@ -18,6 +19,7 @@ from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.sources import SourceLog
 from datamind.capabilities.control.vectors import VectorCache
 from datamind.core.context import RequestContext
+from datamind.core.durable import sync_folder
 from datamind.core.errors import StoreError
 from datamind.core.messages import ToolCall
 
@@ -94,10 +96,19 @@ def open_control(profile: str, storage_dir: Path, key_folder: Path) -> Control:
             retryable=False,
             hint="Set data.base_dir to a folder you can write.",
         )
+    if not (storage_dir / "control.db").exists():
+        _sync_way_to(storage_dir)
     control = Control(profile, storage_dir, key_folder)
     control.db.create()
     control.db.write_now(_name_profile)
     return control
+
+
+def _sync_way_to(storage_dir: Path) -> None:
+    # What is synced in a folder is lost with it if a power loss takes the folder's own entry.
+    for folder in (storage_dir.parent, storage_dir.parent.parent):
+        with suppress(OSError):  # the user's folder may let nobody list it
+            sync_folder(folder)
 
 
 def _name_profile(connection: sqlite3.Connection) -> None:
