@@ -76,10 +76,11 @@ class _State:
             self.changed(str(Path(path).parent))
 
     def moved(self, old: str, new: str) -> None:
+        is_unsynced = old in self.unsynced
+        self.unsynced.discard(old)
         if self.inside(new):
-            if old in self.unsynced:
+            if is_unsynced:
                 self.unsynced.add(new)
-            self.unsynced.discard(old)
             self.known.add(new)
             self.changed(str(Path(new).parent))
 
