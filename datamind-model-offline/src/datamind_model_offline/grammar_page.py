@@ -18,7 +18,26 @@ _QUESTIONS = """\
 ## Questions
 
 RetrieveAgent takes a question as one of twelve forms. Every question has one: the last two take whatever is left.
-A form decides what is read. The words of the question, and words that may stand for them, decide what is quoted."""
+Tables and the graph are asked behind memory and before the documents, whatever the form, and only where they hold
+something: see below. A form decides what else is read. The words of the question, and words that may stand for them, decide what is quoted."""
+_STRUCTURED = """\
+## Tables and the graph
+
+A question is put to the tables as one `SELECT`, and only when every word that says something is the name of a table or
+column (or a word like it), a cell, a number, a time or one of these cues; otherwise the tables do not answer.
+
+| cue | English | Chinese | statement |
+|---|---|---|---|
+| one cell | What is the price of X? | X 的价格是多少？ | `SELECT column WHERE cell = X` |
+| rows | Which products cost more than 50? | 单价超过50的产品有哪些？ | `SELECT label WHERE column > 50` |
+| how many, total, average | Total amount in March 2024 | 2024年3月的金额合计 | `COUNT`, `SUM`, `AVG`, filters |
+| per, by, each | Number of orders per region | 各地区的平均金额 | `GROUP BY` |
+| highest, cheapest, latest | Which lamp is the cheapest? | 哪个产品的单价最高？ | `MIN`, `MAX` with all that tie |
+| top 3 | Top 3 products by price | 单价最高的三个产品 | `ORDER BY … LIMIT 3` |
+
+Two tables are joined where a column of one is the key of the other. In the graph, a question names an entity and one to
+three relations, followed from the entity outwards ("Where does the leader of X work?", `X的创始人毕业于哪里？`); or two
+entities and how they are connected. Every statement on the way is cited."""
 _COMMANDS = """\
 ## Commands
 
@@ -40,7 +59,7 @@ the knowledge base, or, where that is off, to memory. A question is not stored."
 
 def grammar_page() -> str:
     """The page as Markdown."""
-    sections = [_HEAD, _QUESTIONS, _questions(), _COMMANDS, _commands(), _STATEMENTS, _statements(), _REST]
+    sections = [_HEAD, _QUESTIONS, _questions(), _STRUCTURED, _COMMANDS, _commands(), _STATEMENTS, _statements(), _REST]
     return "\n\n".join(sections) + "\n"
 
 

@@ -90,8 +90,13 @@ class AgentServices:
         if surface is DataSurface.SKILLS:
             return len(await self.read.skills.skills())
         if surface is DataSurface.DB:
-            return len(await self.read.db.tables())
+            return len(await self.read.db.tables()) if await self._may_hold_tables() else 0
         return self.control.sources.counts_now().get(surface, 0)
+
+    async def _may_hold_tables(self) -> bool:
+        """Whether anything was ever written to the tables, so that an empty database need not be opened to know."""
+        is_outside = self.settings.db.dsn is not None or self.settings.db.read_dsn is not None
+        return is_outside or bool(await self.control.receipts.latest(limit=1, surface="db"))
 
     async def warm(self) -> None:
         """Open every surface that is on, and load the model that embeds questions."""

@@ -102,6 +102,11 @@ def spoken(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("_", " ")) if " " not in name else name
 
 
+def spoken_name(name: str) -> str:
+    """A thing in a sentence, as it is written."""
+    return spoken(name) if "://" in name or name.startswith("urn:") else name.replace("_", " ")
+
+
 def spoken_relation(relation: Relation) -> str:
     """The relation in a sentence."""
     words = spoken(relation.names[0])

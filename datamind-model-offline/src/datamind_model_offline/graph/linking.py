@@ -86,7 +86,7 @@ def relation_mentions(
     spans = [(one.start, one.end) for one in taken]
     usable = [relation for relation in relations if not NAMING & set(relation.names)]
     found = []
-    for start, end, keys in _terms(text, spans):
+    for start, end, keys in _terms(text, spans, usable):
         fits = tuple((relation, score) for relation in usable if (score := _fit(relation, keys)) > 0)
         if fits:
             best = max(score for _, score in fits)
@@ -111,7 +111,9 @@ def _merged(found: Sequence[RelationMention], spans: Sequence[tuple[int, int]]) 
     return kept
 
 
-def _terms(text: Text, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _terms(
+    text: Text, spans: Sequence[tuple[int, int]], relations: Sequence[Relation]
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     def is_free(start: int, end: int) -> bool:
         return not any(start < stop and begin < end for begin, stop in spans)
 
@@ -119,7 +121,9 @@ def _terms(text: Text, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
         if is_free(word.start, word.end) and word.stem not in _GENERIC:
             yield word.start, word.end, (word.stem,)
     covered = "".join(char if is_free(i, i + 1) else " " for i, char in enumerate(text.low))
-    for said in han_words():
+    own = {run for relation in relations for name in relation.names for run in _HAN.findall(name)}
+    own |= {run.removesuffix("于") for run in own if len(run) > 2}
+    for said in sorted({*own, *han_words()}, key=lambda one: (-len(one), one)):
         if len(said) < 2 and said not in ("住", "教", "写", "画", "吃"):
             continue
         for match in re.finditer(re.escape(said), covered):
@@ -185,6 +189,8 @@ def asked_end(text: Text, place: tuple[int, int], mention: RelationMention, rela
         and (re.search(r"\bby\b", behind + text.low[mention.end :]) or re.search(r"由谁|被谁", text.low)) is not None
     )
     fronted = is_behind and not possessive and not passive
+    if possessive and text.language == "zh" and said in relation.names:
+        return "subject"  # X的作曲
     kind = _kind(relation)
     if text.language == "en" and is_behind and not possessive and re.search(r"\b(?:who|what|which\b.*)\s*\Z", before):
         fronted = True
@@ -194,6 +200,11 @@ def asked_end(text: Text, place: tuple[int, int], mention: RelationMention, rela
             return "object"
         return "subject" if agent else "object"
     return "object" if agent and kind != "noun_of_place" and _is_verb(said) else "subject"
+
+
+def is_noun(relation: Relation) -> bool:
+    """Whether the relation is called by what the object is to the subject: founder, teacher."""
+    return _kind(relation) == "noun"
 
 
 def _kind(relation: Relation) -> str:

@@ -15,7 +15,7 @@ from datamind_model_offline.graph.facts import (
     found_entities,
     known_relations,
     same_name,
-    spoken,
+    spoken_name,
     spoken_relation,
     statements,
 )
@@ -25,6 +25,7 @@ from datamind_model_offline.graph.linking import (
     RelationMention,
     asked_end,
     entity_mentions,
+    is_noun,
     relation_mentions,
     unexplained,
 )
@@ -32,6 +33,7 @@ from datamind_model_offline.passages import shown_text
 from datamind_model_offline.planning import PlannedCall
 from datamind_model_offline.tables.cues import find_cues
 from datamind_model_offline.tables.linking import Text, prepare
+from datamind_model_offline.tables.words import stem
 
 _CHAINS: Final = "SELECT DISTINCT ?p WHERE { ?a ?p ?b . ?b ?p ?c } LIMIT 200"
 _CHAINED_UP_TO: Final = 100_000
@@ -40,6 +42,7 @@ _AROUND: Final = 200
 _FRONTIER: Final = 6
 _HOPS: Final = 3
 _SHOWN: Final = 12
+_KINDS: Final = 2
 _PATH: Final = re.compile(
     r"\b(?:related|connected|connection|relationship|relation|linked|link)\b|关系|关联|联系|相关|有什么联系"
 )
@@ -163,13 +166,31 @@ def _walk(asked: Asked) -> Walked:
     spans += [
         (cue.start, cue.end) for cue in find_cues(asked.text.low, asked.text.language) if cue.name not in ("not",)
     ]
-    if len(mentions) > 2 or unexplained(asked.text, spans) or not mentions:
+    left = unexplained(asked.text, spans)
+    if len(mentions) > 2 or not mentions:
         return Walked()
     anchor = _anchor(asked, mentions)
     if not named:
-        return _described(asked, anchor, relations) if len(mentions) == 1 else Walked()
+        return _described(asked, anchor, relations) if len(mentions) == 1 and not left else Walked()
     ordered = _outwards(asked.text, anchor, named)
-    return _followed(asked, anchor, ordered, relations, mentions[1:])
+    walked = _followed(asked, anchor, ordered, relations, mentions[1:])
+    return walked if _are_kinds(left, walked) else Walked()
+
+
+def _are_kinds(left: Sequence[str], walked: Walked) -> bool:
+    """Whether words that are left say what kind of thing is met on the way: "which telescopes", Vega Telescope."""
+    if not walked.is_complete:
+        return len(left) <= _KINDS
+    met = {
+        stem(word)
+        for hop in walked.hops
+        for one in hop
+        for word in re.findall(r"[^\W_]+", f"{one.subject} {one.object}")
+    }
+    return all(
+        stem(word) in met or any(word in f"{one.subject}{one.object}" for hop in walked.hops for one in hop)
+        for word in left
+    )
 
 
 def _outwards(text: Text, anchor: EntityMention, named: Sequence[RelationMention]) -> list[RelationMention]:
@@ -313,11 +334,16 @@ def _taken(
         at_end = one.subject if end == "subject" else one.object
         if _is_end(at_end, names):
             wanted.append(one)
-        elif not _is_chaining(asked, one.relation):
+        elif not _is_chaining(asked, one.relation) and not _is_plain(one.relation, scores[one.relation.iri]):
             other.append(one)
     chosen = wanted or other
     best = max((scores[one.relation.iri] for one in chosen), default=0.0)
     return [one for one in chosen if scores[one.relation.iri] >= best - 0.05]
+
+
+def _is_plain(relation: Predicate, score: float) -> bool:
+    """Whether the question uses the relation's own word, so that its direction is sure."""
+    return score >= (0.95 if is_noun(relation) else 0.9)
 
 
 def _of_kind(asked: Asked, hop: Sequence[Statement], names: Sequence[str]) -> list[Statement]:
@@ -390,7 +416,7 @@ def _counted(asked: Asked) -> str:
 
 def _sentence(one: Statement) -> str:
     gap = "" if all(re.search("[\u3400-\u9fff]", part) for part in (one.relation.names[0], one.subject)) else " "
-    return shown_text(f"{spoken(one.subject)}{gap}{spoken_relation(one.relation)}{gap}{spoken(one.object)}")
+    return shown_text(f"{spoken_name(one.subject)}{gap}{spoken_relation(one.relation)}{gap}{spoken_name(one.object)}")
 
 
 def _around(node: str) -> PlannedCall:

@@ -32,6 +32,8 @@ def answer_text(query: Query, item: Found, language: str) -> str:
     rows = [row for row in rows if any(cell is not None for cell in row)]
     if not rows or (query.aggregate and not query.group and rows[0][0] is None):
         return ""
+    if query.aggregate in ("count", "distinct") and rows[0][0] == 0 and any(one.days for one in query.filters):
+        return ""  # of a time before or after all rows nothing is known
     if query.aggregate and query.group is None:
         return f"{_aggregate(query, rows[0][0], language)} [{item.cite}]"
     if query.group is not None:

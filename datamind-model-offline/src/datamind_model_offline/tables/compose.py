@@ -51,10 +51,16 @@ def compose(reading: Reading, mentions: Sequence[Mention]) -> Query | None:
     if filters is None:
         return None
     free = [name for name in reading.names if name.kind == "column" and name not in filters.used]
-    if any(is_ambiguous(name, mentions) for name in free):
+    if any(is_ambiguous(reading.relation, name, mentions) or _is_mistaken(reading, name) for name in free):
         return None
     composer = _Composer(reading, free, Query(reading.relation, filters=filters.filters))
     return composer.query()
+
+
+def _is_mistaken(reading: Reading, name: Mention) -> bool:
+    """Whether a word for an amount was linked, by a word like it, to a column of something else."""
+    said = words.stem(reading.text.low[name.start : name.end])
+    return name.score < 0.85 and words.is_money(said) and reading.column(name).kind != "number"
 
 
 class _Composer:
@@ -65,6 +71,8 @@ class _Composer:
         self.free = free
         self.base = base
         self.columns = list(dict.fromkeys(reading.column(name) for name in free))
+        if len(self.columns) > 1 or base.filters:
+            self.columns = [one for one in self.columns if one not in self._said_as_verb()]
         self.measures = [column for column in self.columns if column.kind == "number" and not column.is_key]
 
     def query(self) -> Query | None:
@@ -80,6 +88,20 @@ class _Composer:
         if count is not None:
             return self._counted(count)
         return self._looked_up()
+
+    def _said_as_verb(self) -> list[Column]:
+        """Times that a verb names, such as "sold" of sold_on, where nothing asks for a time."""
+        if self.reading.cue("when", "late", "early") is not None:
+            return []
+        return [
+            self.reading.column(name)
+            for name in self.free
+            if name.score < 0.9 and self.reading.column(name).kind == "date" and self.reading.text.language == "en"
+        ]
+
+    def _pieces(self) -> Column | None:
+        """The column that says how many pieces a row is about."""
+        return self._called(("quantity", "qty", "units", "sold", "数量", "件数", "张数"), "number")
 
     # Groups
 
@@ -99,6 +121,8 @@ class _Composer:
             table = self.reading.relation.table(name.table)
             return (table.label() if len(self.reading.relation.tables) > 1 else None), 0, True
         column = self.reading.column(name)
+        if column in self.measures and self.reading.cue("top", *_ORDERS) is not None:
+            return None, 0, False  # "the top 3 by capacity" is an order
         self._drop(column)
         return column, 0, True
 
@@ -123,7 +147,7 @@ class _Composer:
             if measure is None and self.reading.cue("sum") and not self.reading.cue("count") and not self._named():
                 return None
             return replace(base, aggregate="count", measure=self._what_is_counted(group))
-        if measure is None or (not self.columns and measure not in self.measures and not self._is_asked(measure)):
+        if measure is None:
             return None
         self._drop(measure)
         left = [column for column in self.columns if column != group]
@@ -158,6 +182,19 @@ class _Composer:
         asked = next((cue.name for cue in self.reading.cues if cue.name in _ASKED), "")
         if not asked and not self.columns and self.reading.cue("average") is not None:
             return self._only_number()
+        if not asked and self.reading.cue("sum") is not None and self.reading.cue("count") is None:
+            numbers = [c for c in self.reading.relation.columns if c.kind == "number" and not c.is_key]
+            same = {
+                one.name
+                for one in numbers
+                for name in self.reading.names
+                if name.kind == "table" and name.table in one.name
+            }
+            named = [one for one in numbers if one.name in same]
+            if len(named) == 1:
+                return named[0]
+            own = [one for one in numbers if one.table == self.reading.relation.tables[0].name and one.is_additive]
+            return own[0] if self.reading.text.language == "zh" and len(own) == 1 and self._named() else None
         return self._called(_ASKED[asked], "number") if asked and asked not in ("where", "who") else None
 
     def _only_number(self) -> Column | None:
@@ -200,6 +237,14 @@ class _Composer:
         most = order is not None and self._called_most(self.reading.text.low[order.start : order.end])
         if measure is None:
             group = self._grouping()
+            if most and group is None and self.columns and _repeats(self.columns[0], self.reading):
+                pieces = self._pieces()
+                if pieces is None:
+                    return None
+                group = self.columns[0]
+                return replace(
+                    self.base, aggregate="sum", group=group, measure=pieces, order=direction, limit=limit or 1
+                )
             if most and group is not None and _repeats(group, self.reading):
                 self._drop(group)
                 return replace(self.base, aggregate="count", group=group, order=direction, limit=limit or 1)
@@ -263,7 +308,8 @@ class _Composer:
         if self.columns or not (self._named() or self.base.filters):
             return None
         if not self._named():
-            return None
+            pieces = self._pieces()
+            return None if pieces is None else replace(self.base, aggregate="sum", measure=pieces)
         return replace(self.base, aggregate="count", measure=self._what_is_counted(None))
 
     def _counted_values(self, column: Column) -> Query | None:
@@ -285,6 +331,8 @@ class _Composer:
             if column is None:
                 return None
             shown = [column]
+        if self.reading.cue("who") is not None and shown and all(c.kind in ("number", "date") for c in shown):
+            return None
         if not self.base.filters:
             return self._listed(shown)
         table = self.reading.relation.tables[0] if not shown else self.reading.relation.table(shown[0].table)
@@ -292,10 +340,14 @@ class _Composer:
         if not shown:
             if not (self._named() or self.reading.cue("list", "who")):
                 return None
+            if self.reading.cue("who") is not None and not self._named() and not _is_of_people(label):
+                return None
             named = {one.column for one in self.base.filters}
             repeated = 0 < label.distinct < table.rows
             return replace(self.base, shown=(label,), is_distinct=repeated) if label not in named else None
         filtered = {one.column for one in self.base.filters if one.values}
+        if len(shown) == 1 and shown[0].kind == "number" and shown[0].is_additive and label not in filtered:
+            return replace(self.base, aggregate="sum", measure=shown[0])
         is_said = label in filtered or label in shown
         return replace(self.base, shown=tuple(shown), label=None if is_said else label)
 
@@ -318,6 +370,11 @@ class _Composer:
         if not shown and self._named() and len(self.reading.relation.tables) == 1:
             return replace(self.base, shown=(self.reading.relation.tables[0].label(),), is_distinct=True)
         return None
+
+
+def _is_of_people(column: Column) -> bool:
+    people = ("name", "employee", "person", "customer", "student", "patient", "player", "member", "doctor", "teacher")
+    return bool({words.stem(one) for one in people} & set(name_words(column.name))) or "姓名" in column.name
 
 
 def _repeats(column: Column, reading: Reading) -> bool:

@@ -12,6 +12,7 @@ from datamind_model_offline.tables.linking import Mention
 from datamind_model_offline.tables.query import Filter
 from datamind_model_offline.tables.reading import Reading
 from datamind_model_offline.tables.schema import Column, name_words
+from datamind_model_offline.tables.words import ADJECTIVES, stem
 
 _TESTS: Final = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<=", "between": "between"}
 _NEAR: Final = 40
@@ -97,6 +98,10 @@ def _implied(reading: Reading, cue: Cue) -> Column | None:
         if any(word in said for word in words):
             fitting = [c for c in numbers if any(p in name_words(c.name) or p in c.name for p in parts)]
             return fitting[0] if len(fitting) == 1 else None
+    for start, asked in ADJECTIVES.items():
+        if said.startswith(start):
+            fitting = [c for c in numbers if any(stem(p) in name_words(c.name) for p in asked)]
+            return fitting[0] if len(fitting) == 1 else None
     return numbers[0] if len(numbers) == 1 else None
 
 
@@ -134,7 +139,7 @@ def _dated(reading: Reading, when: When) -> tuple[Filter, set[Mention]] | None:
             return None
         return _year_test(reading, when, years[0])
     if when.first is None or when.after is None:
-        return Filter(column, month=when.month), set(named)
+        return Filter(column, month=when.month, day=when.day), set(named)
     return Filter(column, days=_side(reading, when)), set(named)
 
 

@@ -99,15 +99,16 @@ _LIGHT_EN: Final = frozenset(
     show give list name value values row rows record records entry entries table data database recorded listed
     registered according as per each by than more less did then just only currently current now right today so my our
     sort sorted order ordered descending ascending respectively one ones item items thing things overall exactly whose
-    placed made taken given happened done where when year month quarter during within between before after since until until' s 's having got belong belongs
+    km kg cm mm eur euro euros usd dollars minutes hours days percent years tonnes tons metres meters kilometres
+    kilometers litres liters mw kwh placed made taken given happened done where when year month quarter during within between before after since until until' s 's having got belong belongs
     people person column field figure figures cell amounting number total
     """.split()  # noqa: SIM905
 )
 _LIGHT_HAN: Final = re.compile(
-    r"请问|告诉我|是多少|多少|什么|怎么样|一共|总共|现在|目前|当前|记录|数据|表格|表中|表里|里面|分别|其中|以及|所有|全部|"
-    r"查询|查一下|帮我|显示|属于|位于|来自|住在|拥有|具有|工作|对应|各自|是|的|了|在|有|为|和|与|或|从|到|对|里|中|上|下|"
-    r"共|个|名|位|条|件|家|种|本|台|人|次|只|辆|张|间|项|笔|款|门|场|座|元|岁|您|你|我|们|吗|呢|啊|吧|"
-    r"这|那|其|之|于|被|由|叫|做|把|给|等|并|且|都|也|又|就|那么|几|些|谁|哪|年|月|日|季度|期间|时候|时间|内|间|要|会|能|可以|该|每|各|按"
+    r"请问|位于|住在|来自|属于|当中|年份?|月份?|告诉我|是多少|多少|什么|怎么样|一共|总共|现在|目前|当前|记录|数据|表格|表中|表里|里面|分别|其中|以及|所有|全部|"
+    r"查询|查一下|帮我|显示|拥有|具有|工作|对应|各自|是|的|了|在|有|为|和|与|或|从|到|对|"
+    r"存放在?|放在|安排在?|担任|进行|使用|是否|请|共|您|你|我|们|吗|呢|啊|吧|"
+    r"这|那|其|之|于|被|由|叫|并|且|都|也|又|就|那么|几|些|谁|哪|季度|时候|时间|可以|每|各|按"
 )
 
 

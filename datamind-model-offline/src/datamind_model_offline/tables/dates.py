@@ -46,6 +46,8 @@ _FORMS: Final = (
     rf"(?<![\d.,])\b(?P<y>{_YEAR})\b(?![\d.,]\d)",
 )
 _BARE: Final = (
+    r"(?<![\d年])(?P<m>1[0-2]|[1-9])月(?P<d>\d{1,2})[日号]",
+    rf"\bon (?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<name>{_MONTH})\b|\bon (?P<name2>{_MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b",
     rf"\b(?:in|during|of|for) (?P<name>{_MONTH})\b(?! \d)",
     r"(?<![\d年])(?P<m>1[0-2]|[1-9])月份?(?!\d)",
 )
@@ -60,6 +62,7 @@ class When:
         first: The first day of it; None for a month of any year.
         after: The day behind it.
         month: The month of any year, else 0.
+        day: The day of that month, else 0.
         is_year: Whether it is a whole year, so that a column of years may hold it as a number.
     """
 
@@ -68,6 +71,7 @@ class When:
     first: date | None
     after: date | None
     month: int = 0
+    day: int = 0
     is_year: bool = False
 
 
@@ -92,7 +96,7 @@ def _when(match: re.Match[str]) -> When | None:
     number = _QUARTERS.get(quarter) or (int(quarter) if quarter.isdigit() else 0)
     try:
         if "y" not in parts:
-            return When(*match.span(), None, None, month) if 1 <= month <= 12 else None
+            return When(*match.span(), None, None, month, int(parts.get("d", 0))) if 1 <= month <= 12 else None
         return When(
             *match.span(), *_range(int(parts["y"]), month, int(parts.get("d", 0)), number), is_year=len(parts) == 1
         )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.planning import PlannedCall
 from datamind_model_offline.tables.answer import answer_text, cells_of
 from datamind_model_offline.tables.compose import compose
-from datamind_model_offline.tables.linking import Mention, Text, lookup_sql, name_mentions, prepare, value_mentions
+from datamind_model_offline.tables.linking import Text, lookup_sql, name_mentions, prepare, value_mentions
 from datamind_model_offline.tables.query import Query, to_sql
 from datamind_model_offline.tables.reading import read
 from datamind_model_offline.tables.relations import relations
@@ -70,12 +70,18 @@ def table_query(asked: Asked) -> Query | None:
     step = _result(asked, lookup_sql(asked.text, tables)) if tables else None
     if step is None:
         return None
-    mentions = _mentions(asked, tables, step)
+    cells = cells_of(step.found[0])[1] if step.found else []
+    return _query_of(asked.text, tuple(tables), tuple(tuple(map(str, row)) for row in cells))
+
+
+@lru_cache(maxsize=8)
+def _query_of(text: Text, tables: tuple[Table, ...], cells: tuple[tuple[str, ...], ...]) -> Query | None:
+    mentions = [*name_mentions(text, tables), *value_mentions(text, cells)]
     found: list[tuple[float, Query]] = []
     for relation in relations(tables):
         if len(relation.tables) > 1 and found:
             break  # one table says it
-        reading = read(asked.text, relation, mentions)
+        reading = read(text, relation, mentions)
         query = compose(reading, mentions)
         if query is not None:
             found.append((reading.score, query))
@@ -89,11 +95,6 @@ def table_answer(asked: Asked, language: str) -> str:
     if query is None or step is None or not step.found:
         return ""
     return answer_text(query, step.found[0], language)
-
-
-def _mentions(asked: Asked, tables: Sequence[Table], step: Step) -> list[Mention]:
-    cells = cells_of(step.found[0])[1] if step.found else []
-    return [*name_mentions(asked.text, tables), *value_mentions(asked.text, cells)]
 
 
 def _made(asked: Asked, name: str) -> bool:

@@ -30,6 +30,7 @@ class Filter:
     bounds: tuple[str, ...] = ()
     days: tuple[date, date] | None = None
     month: int = 0
+    day: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,8 @@ def _test(relation: Relation, one: Filter) -> str:
     if one.days is not None:
         first, after = one.days
         return f"{cell} >= {literal(first.isoformat())} AND {cell} < {literal(after.isoformat())}"
+    if one.month and one.day:
+        return f"substr(CAST({cell} AS VARCHAR), 6, 5) = {literal(f'{one.month:02d}-{one.day:02d}')}"
     if one.month:
         return f"substr(CAST({cell} AS VARCHAR), 6, 2) = {literal(f'{one.month:02d}')}"
     if one.test == "missing":

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from datamind_model_offline.graph.concepts import concepts
+from datamind_model_offline.tables import words
 from datamind_model_offline.tables.cues import Cue, find_cues, is_light, without_light_han
 from datamind_model_offline.tables.dates import When, find_dates
 from datamind_model_offline.tables.linking import Mention, Text
@@ -59,8 +61,9 @@ def read(text: Text, relation: Relation, mentions: Iterable[Mention]) -> Reading
     values: list[Mention] = []
     kept_cues: list[Cue] = []
     kept_dates: list[When] = []
+    counts = any(cue.name == "count" for cue in cues)
     items: list[Mention | Cue | When] = [*mine, *cues, *dates]
-    for item in sorted(items, key=_preference):
+    for item in sorted(items, key=lambda item: _preference(item, counts=counts)):
         if any(item.start < end and start < item.end for start, end in taken):
             continue
         taken.append((item.start, item.end))
@@ -73,7 +76,7 @@ def read(text: Text, relation: Relation, mentions: Iterable[Mention]) -> Reading
                 values.append(item)
             case Mention():
                 names.append(item)
-    names = [_settled(name, mine, values) for name in names]
+    names = [_settled(relation, name, mine, values) for name in names]
     return Reading(
         text,
         relation,
@@ -81,11 +84,11 @@ def read(text: Text, relation: Relation, mentions: Iterable[Mention]) -> Reading
         tuple(sorted(values, key=lambda one: one.start)),
         tuple(sorted(kept_cues, key=lambda one: one.start)),
         tuple(sorted(kept_dates, key=lambda one: one.start)),
-        tuple(_left(text, taken)),
+        tuple(_left(text, taken, values)),
     )
 
 
-def _preference(item: Mention | Cue | When) -> tuple[float, float, int]:
+def _preference(item: Mention | Cue | When, *, counts: bool) -> tuple[float, float, int]:
     length = item.end - item.start
     match item:
         case When():
@@ -98,24 +101,30 @@ def _preference(item: Mention | Cue | When) -> tuple[float, float, int]:
         case Mention(kind="value"):
             rank = item.score
         case _:
-            # A table and a column of the same name: the row is meant.
-            rank = item.score - (0.005 if item.kind == "column" else 0.0)
+            # Of a table and a column of one name the rows are counted, else the cells are meant.
+            rank = item.score - (0.005 if (item.kind == "column") == counts else 0.0)
     weak = rank < 0.6
     return (length * (0.5 if weak else 1.0) * -1.0 if rank >= 0.8 else -0.7 * length, -rank, item.start)
 
 
-def _settled(name: Mention, mine: Sequence[Mention], values: Sequence[Mention]) -> Mention:
+def _settled(relation: Relation, name: Mention, mine: Sequence[Mention], values: Sequence[Mention]) -> Mention:
     """Of several columns that the same words name equally well, the one of the table that is meant elsewhere."""
     same = [one for one in mine if (one.start, one.end, one.kind) == (name.start, name.end, name.kind)]
     best = max(one.score for one in same)
     rivals = [one for one in same if one.score >= best - 0.011]
     used = {value.column for value in values}
     free = [one for one in rivals if one.column not in used] or rivals
-    return free[0]
+    labels = {table.label().name for table in relation.tables}
+    rows = [one for one in mine if (one.start, one.end, one.kind) == (name.start, name.end, "table")]
+    if name.kind == "column" and rows and relation.table(name.table).label().name == name.column:
+        return max(rows, key=lambda one: one.score)  # the rows are called so
+    return next((one for one in free if one.column in labels), free[0])
 
 
-def is_ambiguous(name: Mention, mentions: Iterable[Mention]) -> bool:
-    """Whether another column of the same table is named as well by the same words."""
+def is_ambiguous(relation: Relation, name: Mention, mentions: Iterable[Mention]) -> bool:
+    """Whether another column of the same table is named as well by the same words; its label is meant before others."""
+    if name.column == relation.table(name.table).label().name:
+        return False
     return any(
         one.kind == "column"
         and (one.start, one.end, one.table) == (name.start, name.end, name.table)
@@ -125,7 +134,7 @@ def is_ambiguous(name: Mention, mentions: Iterable[Mention]) -> bool:
     )
 
 
-def _left(text: Text, taken: Sequence[tuple[int, int]]) -> list[str]:
+def _left(text: Text, taken: Sequence[tuple[int, int]], values: Sequence[Mention]) -> list[str]:
     def is_taken(start: int, end: int) -> bool:
         return any(start < stop and begin < end for begin, stop in taken)
 
@@ -134,8 +143,17 @@ def _left(text: Text, taken: Sequence[tuple[int, int]]) -> list[str]:
         for word in text.words
         if not is_taken(word.start, word.end) and (word.is_name or not is_light(word.low))
     ]
+    left = [word for word in left if not _is_verb_before_value(text, word, values)]
     covered = "".join(" " if is_taken(i, i + 1) else char for i, char in enumerate(text.low))
     for run in _HAN.findall(covered):
         left += [part for part in without_light_han(run).split() if len(part) > 1]
     left += [match[0] for match in _NUMBER.finditer(text.low) if not is_taken(*match.span())]
     return list(dict.fromkeys(left))
+
+
+def _is_verb_before_value(text: Text, word: str, values: Sequence[Mention]) -> bool:
+    """ "flow into the Grey Sea": where the value says what is meant, the verb in front of it need not be known."""
+    if concepts(words.stem(word)):
+        return False
+    before = rf"\b{re.escape(word)} (?:in|into|on|at|from|to|with|by|for|through)(?: the)? \Z"
+    return any(re.search(before, text.low[: value.start]) for value in values)

@@ -72,7 +72,12 @@ class Table:
             text = column.kind == "text"
             return named + 1.2 * bool(own) * text + unique * (1.0 if text else 0.3) - 0.6 * column.is_key
 
-        return max(self.columns, key=fits)
+        best = max(self.columns, key=fits)
+        if 0 < best.distinct < self.rows:
+            # Of visits of few patients, the number of the visit says which is meant.
+            keys = [column for column in self.columns if column.is_key and column.distinct == self.rows]
+            return keys[0] if keys else best
+        return best
 
 
 def name_words(name: str) -> tuple[str, ...]:
@@ -114,6 +119,8 @@ def _latin_variants(latin: tuple[str, ...]) -> Iterator[Variant]:
         if len(said) == 1 and score > 0.5:
             yield from (Variant((other,), score * 0.9) for other in sorted(words.like(said[0])))
             yield from (Variant(han, score * 0.95) for han in sorted(words.in_han(said[0])))
+    if len(latin[-1]) > 4 and latin[-1].endswith(("er", "or")):
+        yield from (Variant((words.stem(latin[-1][:-cut]),), 0.8) for cut in (1, 2))
     if len(latin) == 2:
         yield Variant(latin[::-1], 0.9)
 

@@ -230,6 +230,24 @@ HAN_ADDITIVE: Final = (
     "量",
 )
 
+ADJECTIVES: Final = {
+    "long": ("length", "duration", "hours", "minutes", "days"), "short": ("length", "duration", "hours", "minutes"),
+    "tall": ("height", "elevation"), "high": ("height", "elevation"), "heav": ("weight", "mass"), "light": ("weight",),
+    "fast": ("speed",), "slow": ("speed",), "old": ("age",), "young": ("age",), "larg": ("area", "size", "capacity"),
+    "bigg": ("area", "size", "capacity"), "small": ("area", "size", "capacity"), "cheap": ("price", "cost", "fee"),
+}  # fmt: skip
+"""What a comparison is about when it does not say it."""
+
+_MONEY: Final = """
+    salary wage price cost fee amount revenue sale sales budget income pay earn rate charge fare rent
+"""
+_APART: Final = frozenset({"rate", "order", "place", "state", "paid", "pay"})
+
+
+def is_money(word: str) -> bool:
+    """Whether a stem asks for an amount, which a column of texts does not hold."""
+    return word in {stem(one) for one in _MONEY.split()}
+
 
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
@@ -264,7 +282,8 @@ def _groups() -> dict[str, set[str]]:
 @lru_cache(maxsize=4096)
 def like(token: str) -> frozenset[str]:
     """Stems that may stand for a stem."""
-    return frozenset({*map(stem, lexicon.english(token)), *_groups().get(token, ())} - {token})
+    wide = () if token in _APART else lexicon.english(token)
+    return frozenset({*map(stem, wide), *_groups().get(token, ())} - {token, "rate"})
 
 
 def in_han(token: str) -> frozenset[str]:

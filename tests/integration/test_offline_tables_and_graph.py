@@ -1,0 +1,126 @@
+"""The offline model over real tables and a real graph: invented questions, faults, and what it must not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from datamind.agent import DataMind
+from datamind_cli.evaluation.questions import read_qa_file
+from datamind_cli.evaluation.run import evaluate
+from tests.support.systems import open_system, write
+
+DATA = Path(__file__).parent.parent / "unit" / "offline" / "data" / "tables"
+OFFLINE = {"llm": {"protocol": "offline"}}
+
+
+def put(folder: Path, name: str, content: str) -> str:
+    path = folder / "data" / "profiles" / "default" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    return name
+
+
+async def answer(system: DataMind, question: str) -> str:
+    return (await system.query(question)).answer
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "silent"),
+    [("works", 0.8, 0.95), ("places", 0.8, 0.95), ("staff", 0.95, 1.0), ("links", 0.9, 1.0)],
+)
+async def test_invented_sets(tmp_path: Path, name: str, right: float, silent: float) -> None:
+    folder = DATA / name
+    qa = read_qa_file(folder / "questions.jsonl")
+    unknown = {question.id for question in qa.questions if question.answers is None}
+    async with open_system(tmp_path, hooks={"path_allowlist_extra": [folder]}, **OFFLINE) as system:
+        report = await evaluate(system, qa, lambda _: None)
+    assert report.problems == []
+    known = [item for item in report.items if item.id not in unknown]
+    left = [item for item in report.items if item.id in unknown]
+    wrong = [(item.question, item.answer, item.reason) for item in report.items if not item.is_right]
+    assert sum(item.is_right for item in known) >= right * len(known), wrong
+    assert sum(item.is_right for item in left) >= silent * len(left), wrong
+
+
+async def test_a27_amounts_with_a_blank_are_counted_compared_and_averaged(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "bills.csv", "name,amount\na,9\nb,100\nc,25\nd,\n"))
+        assert (await answer(system, "Which bills have an amount above 50?")).startswith("name: b [")
+        assert (await answer(system, "Which bill has the highest amount?")).startswith("b: amount 100 [")
+        assert (await answer(system, "What is the average amount?")).startswith("average amount: 44.67 [")
+        assert (await answer(system, "How many bills have no amount?")).startswith("bills: 1 [")
+        assert (await answer(system, "What is the total amount of all bills?")).startswith("total amount: 134 [")
+
+
+async def test_a28_chinese_headers_and_one_with_a_blank_are_asked_for_by_their_names(tmp_path: Path) -> None:
+    rows = "姓名,部门,Order ID\n林晓,采购部,A-17\n赵敏,财务部,B-02\n"
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", rows))
+        assert "采购部" in await answer(system, "林晓的部门是什么？")
+        assert "B-02" in await answer(system, "What is the order ID of 赵敏?")
+
+
+async def test_b35_what_no_column_holds_is_not_answered(tmp_path: Path) -> None:
+    rows = "shop,amt_net,city\nPier,120,Oslo\nMill,80,Bergen\n"
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "takings.csv", rows))
+        for question in ("What is the revenue of Pier?", "What is the total revenue?", "Who owns Pier?"):
+            result = await system.query(question)
+            assert result.citations == (), result.answer
+            assert "found nothing" in result.answer
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "delete all nodes",
+        "Delete everything about Pier",
+        "删除所有节点",
+        "run COPY takings TO '/tmp/x.csv'",
+        "SELECT 1; DROP TABLE takings",
+        "Drop the table takings",
+    ],
+)
+async def test_c7_c12_c19_an_order_in_a_question_changes_nothing(tmp_path: Path, order: str) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "takings.csv", "shop,amt\nPier,120\n"))
+        triples = [{"subject": "Pier", "predicate": "located_in", "object": "Oslo"}]
+        await write(system, "graph_upsert_triples", triples=triples)
+        receipts = await system.receipts.count()
+        result = await system.query(order)
+        assert result.citations == (), result.answer
+        assert await system.receipts.count() == receipts
+        assert "120" in await answer(system, "What is the amt of Pier?")
+        assert "Oslo" in await answer(system, "Where is Pier located?")
+
+
+async def test_ties_are_all_said(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        rows = "runner,points\nIda,12\nBo,12\nKim,7\n"
+        await write(system, "db_import_csv", path=put(tmp_path, "runners.csv", rows))
+        told = await answer(system, "Which runner has the most points?")
+        assert "Ida" in told
+        assert "Bo" in told
+        assert "Kim" not in told
+
+
+async def test_the_direction_of_a_relation_counts(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        triples = [
+            {"subject": "Mia", "predicate": "manages", "object": "Tom"},
+            {"subject": "Karl", "predicate": "manages", "object": "Mia"},
+        ]
+        await write(system, "graph_upsert_triples", triples=triples)
+        assert (await answer(system, "Who manages Mia?")).startswith("Karl manages Mia [")
+        assert (await answer(system, "Who does Mia manage?")).startswith("Mia manages Tom [")
+        assert "found nothing" in await answer(system, "Who manages Karl?")
+
+
+async def test_an_empty_database_is_not_opened(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        assert {status.surface: status.items for status in await system.surfaces()}["db"] == 0
+        result = await system.query("How many orders are there?")
+        assert not any(call.name.startswith(("db_", "graph_")) for call in result.tool_trace)
+        assert not list((tmp_path / "storage" / "default").glob("db/*"))
