@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import anyio
 import pyarrow as pa
@@ -24,6 +25,11 @@ class Catalogue:
 
     version: Version
     digests: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def words_revision(self) -> str:
+        """The same for the same chunks, in whatever order and wherever they are stored."""
+        return f"{len(self.digests):x}-{sum(self.digests.values()) & (1 << 64) - 1:x}"
 
 
 EMPTY = Catalogue(("", 0))

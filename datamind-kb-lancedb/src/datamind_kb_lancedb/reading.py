@@ -113,6 +113,32 @@ class LanceReader:
             # A document was replaced between the two looks at the table.
         return [_hit(*rows[hit.chunk_id], hit.score, COSINE) for hit in near if hit.chunk_id in rows]
 
+    async def words_revision(self) -> str:
+        """Follows from the chunks; the work on the tables in the background does not change it."""
+        return (await self._catalogues.current()).words_revision
+
+    async def words(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """Ids of all chunks with their words."""
+        table = await self._tables.chunks()
+        if table is None:
+            return []
+        with translated("read"):
+            rows = await table.query().where(filters.is_chunk()).select(["id", "tokens"]).to_arrow()
+        return await run_sync(_words_of, rows)
+
+    async def matching_chunks(self, where: KBFilter) -> Set[str]:
+        """Ids of the chunks of documents that may answer."""
+        table = await self._tables.chunks()
+        if table is None:
+            return set()
+        allowed = await _allowed(table, where)
+        return set((await self._catalogues.current()).digests) if allowed is None else allowed
+
+    async def rows_of(self, chunk_ids: Sequence[str]) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+        """Those of the chunks that are there, by id."""
+        table = await self._tables.chunks()
+        return {} if table is None else await _rows_of(table, chunk_ids)
+
     async def status(self) -> KBStoreStatus:
         """Size, versions, what no index knows yet, and how the vectors of each model are searched."""
         table = await self._tables.chunks()
@@ -182,6 +208,11 @@ async def _index_status(table: AsyncTable) -> VectorIndexStatus:
 
 def _match(tokens: Sequence[str]) -> MatchQuery:
     return MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]  # its other fields have defaults
+
+
+def _words_of(rows: pa.Table) -> list[tuple[str, Sequence[str]]]:
+    pairs = zip(rows["id"].to_pylist(), rows["tokens"].to_pylist(), strict=True)
+    return [(name, tokens.split(" ") if tokens else []) for name, tokens in pairs]
 
 
 async def _allowed(table: AsyncTable, where: KBFilter | None) -> frozenset[str] | None:

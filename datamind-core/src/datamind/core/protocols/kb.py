@@ -289,6 +289,30 @@ class SupportsVectors(VectorSearch, Protocol):
 
 
 @runtime_checkable
+class SupportsWordIndex(Protocol):
+    """A reader that a word index can stand beside.
+
+    G1 ``words_revision`` differs whenever the words of any chunk do, and is the same in every process.
+    """
+
+    async def words_revision(self) -> str:
+        """What the words are now."""
+        ...
+
+    async def words(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """Ids of all chunks with their words."""
+        ...
+
+    async def matching_chunks(self, where: KBFilter) -> Set[str]:
+        """Ids of the chunks of documents that may answer."""
+        ...
+
+    async def rows_of(self, chunk_ids: Sequence[str]) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+        """Those of the chunks that are there, by id."""
+        ...
+
+
+@runtime_checkable
 class LexicalIndex(Protocol):
     """A word index beside the store.
 

@@ -26,6 +26,7 @@ from datamind.core.protocols.kb import (
     KBQuery,
     VectorReader,
 )
+from datamind.core.types import new_id
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
@@ -53,6 +54,10 @@ class _Corpus:
             for document_id, document in self.documents.items()
             for chunk in self.chunks[document_id]
         }
+
+    @cached_property
+    def revision(self) -> str:
+        return new_id("rev")
 
     @cached_property
     def words(self) -> BM25Index:
@@ -114,6 +119,23 @@ class MemoryReader:
     async def chunks(self, document_id: str) -> Sequence[ChunkRow]:
         """All chunks of a document in order; empty if there is none."""
         return self._current().corpus.chunks.get(document_id, ())
+
+    async def words_revision(self) -> str:
+        """Another one after each write."""
+        return self._current().corpus.revision
+
+    async def words(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """Ids of all chunks with their words."""
+        return [(chunk_id, chunk.tokens) for chunk_id, (_, chunk) in self._current().corpus.by_id.items()]
+
+    async def matching_chunks(self, where: KBFilter) -> Set[str]:
+        """Ids of the chunks of documents that may answer."""
+        return {key for key, (document, _) in self._current().corpus.by_id.items() if matches(document, where)}
+
+    async def rows_of(self, chunk_ids: Sequence[str]) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+        """Those of the chunks that are there, by id."""
+        by_id = self._current().corpus.by_id
+        return {key: (by_id[key][1], by_id[key][0]) for key in chunk_ids if key in by_id}
 
     async def counts(self) -> KBCounts:
         """A chunk counts as embedded when it has a vector of any model."""
