@@ -33,7 +33,9 @@ MODEL = "stub-384"
 GOAL_CHUNKS = 7_000
 CHUNKS = 10_000
 TARGET = ProviderTarget("kb.store", "datamind_kb_lancedb.store:open_store", "datamind_kb_lancedb.options:LanceOptions")
-WORDS = [f"{a}{b}{c}" for a in "bcdfglmnprst" for b in ("ar", "el", "in", "ov", "ut") for c in ("da", "mo", "ni", "se")]
+STEMS = [f"{a}{b}{c}" for a in "bcdfglmnprst" for b in ("ar", "el", "in", "ov", "ut") for c in ("da", "mo", "ni", "se")]
+WORDS = [f"{one}{other}" for one in STEMS[::3] for other in STEMS[::2]]
+WEIGHTS = [1 / (rank + 10) for rank in range(len(WORDS))]
 
 
 def rows() -> Iterator[str]:
@@ -145,7 +147,8 @@ async def timed(action: Callable[[], Any]) -> float:
 
 
 def paragraph(rng: random.Random, words: int) -> str:
-    return " ".join(rng.choices(WORDS, k=words)) + f" {rng.randrange(10**6)}."
+    """About that many words, frequent and rare ones as in a language."""
+    return " ".join(rng.choices(WORDS, WEIGHTS, k=words + rng.randrange(-9, 10))) + f" {rng.randrange(10**6)}."
 
 
 def written(what: str, chunks: int, cpu: float, wall: float) -> str:

@@ -11,21 +11,21 @@ from lancedb import AsyncTable
 
 from datamind.core.errors import StoreError
 from datamind_kb_lancedb.engine import committed
+from datamind_kb_lancedb.files import WriteLock
 from datamind_kb_lancedb.tables import Tables
 
 log = logging.getLogger(__name__)
 
 _COMMITS: Final = 64
 """Commits of a table after which its files are merged."""
-_TAIL: Final = 2_000
-"""Rows that no index knows yet, above which they are indexed; a search reads them one by one."""
 
 
 class Maintenance:
     """Counts the commits and sees to the tables when it is time; one at a time."""
 
-    def __init__(self, tables: Tables, keep_versions_s: float) -> None:
+    def __init__(self, tables: Tables, lock: WriteLock, keep_versions_s: float) -> None:
         self._tables = tables
+        self._lock = lock
         self._keep = timedelta(seconds=keep_versions_s)
         self._commits: dict[str, int] = {}
         self._running: asyncio.Task[None] | None = None
@@ -47,10 +47,17 @@ class Maintenance:
         await self.aclose()
         chunks = await self._tables.chunks()
         for table in [*([chunks] if chunks is not None else []), *await self._tables.all_vectors()]:
-            await self.optimize(table)
+            await self._optimize(table)
+        async with self._lock.held():
+            await self._tables.drop_aside()
 
-    async def optimize(self, table: AsyncTable) -> None:
-        """See to a table now.
+    async def _optimize(self, table: AsyncTable) -> None:
+        # A writer that commits meanwhile would undo the work, again and again under a steady flow of writes.
+        async with self._lock.held():
+            await self.optimize_held(table)
+
+    async def optimize_held(self, table: AsyncTable) -> None:
+        """See to a table now, for whoever holds the lock.
 
         Raises:
             StoreError: It failed.
@@ -65,6 +72,6 @@ class Maintenance:
 
     async def _quietly(self, table: AsyncTable) -> None:
         try:
-            await self.optimize(table)
+            await self._optimize(table)
         except StoreError as error:
             log.warning("%s", error)

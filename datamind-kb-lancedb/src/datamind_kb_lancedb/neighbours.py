@@ -27,6 +27,7 @@ class ModelVectors:
         self._matrix = VectorMatrix()
         self._version: Version | None = None
         self._incarnation: AsyncTable | None = None
+        self._dimension = 0
         self._lock = anyio.Lock()
 
     async def nearest(
@@ -42,7 +43,7 @@ class ModelVectors:
             if table is None:
                 return []
             wanted = as_matrix(vector, 1)
-            check_dimension(self._model_id, dimension_of(await table.schema()), wanted.shape[1])
+            check_dimension(self._model_id, self._dimension, wanted.shape[1])
             return await run_sync(self._matrix.nearest, wanted, limit, catalogue.digests, allowed)
 
     async def count(self, catalogue: Catalogue) -> int:
@@ -61,6 +62,7 @@ class ModelVectors:
         table = await self._tables.vectors(self._model_id)
         if table is not self._incarnation:
             self._matrix, self._version, self._incarnation = VectorMatrix(), None, table
+            self._dimension = dimension_of(await table.schema()) if table is not None else 0
         if table is None:
             return None
         version = await version_of(table)
@@ -71,7 +73,7 @@ class ModelVectors:
 
     async def _fill(self, table: AsyncTable) -> None:
         with translated("read"):
-            self._matrix.reserve(await table.count_rows(), dimension_of(await table.schema()))
+            self._matrix.reserve(await table.count_rows(), self._dimension)
             query = table.query().where(col("batch") > lit(self._matrix.seen_batch))
             newest = self._matrix.seen_batch
             async for part in await query.to_batches():

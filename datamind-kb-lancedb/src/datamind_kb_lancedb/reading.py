@@ -57,8 +57,13 @@ class LanceReader:
 
     async def document(self, document_id: str) -> DocumentRow | None:
         """One document, or None."""
-        page = await self.documents(limit=1, where=KBFilter(document_ids=(document_id,)))
-        return page.documents[0] if page.documents else None
+        table = await self._tables.chunks()
+        if table is None:
+            return None
+        condition = filters.all_of([filters.is_document(), filters.is_one_of("document_id", [document_id])])
+        with translated("read"):
+            rows = await table.query().where(condition).select(["document"]).limit(1).to_arrow()
+        return schema.document_of(rows["document"][0].as_py()) if rows.num_rows else None
 
     async def chunks(self, document_id: str) -> Sequence[ChunkRow]:
         """All chunks of a document in order; empty if there is none."""

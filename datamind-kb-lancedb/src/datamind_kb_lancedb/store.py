@@ -49,7 +49,7 @@ class LanceVectorStore(LanceReader):
         self._known = writing.KnownDocuments()
         self._lock = WriteLock(tables.folder / "write.lock", options.lock_wait_s)
         self._sync = FolderSync(tables.folder)
-        self._maintenance = Maintenance(tables, options.keep_versions_s)
+        self._maintenance = Maintenance(tables, self._lock, options.keep_versions_s)
 
     async def put_document(self, document: DocumentRow, chunks: Sequence[ChunkRow]) -> None:
         """Add or replace one document.
@@ -156,7 +156,7 @@ class LanceVectorStore(LanceReader):
         async for batch in documents:
             await writing.put_documents(table, known, batch)
             count += len(batch)
-        await self._maintenance.optimize(table)
+        await self._maintenance.optimize_held(table)
         return count
 
     async def optimize(self) -> None:
@@ -166,8 +166,6 @@ class LanceVectorStore(LanceReader):
             StoreError: It failed; nothing is lost.
         """
         await self._maintenance.optimize_all()
-        async with self._lock.held():
-            await self._tables.drop_aside()
         await self._sync.sync()
 
     async def sync(self) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+import shutil
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -88,10 +90,12 @@ class Tables:
 
     async def make_vectors(self, model_id: str, dimension: int) -> AsyncTable:
         """The table of a model that has none yet."""
+        name = _vectors_name(model_id)
+        # One that was half made when its process died is no table.
+        await run_sync(partial(shutil.rmtree, self.root / f"{name}.lance", ignore_errors=True))
         with translated("written"):
-            # One that was half made when its process died is no table, and is written over.
             table = await (await self._connected()).create_table(
-                _vectors_name(model_id), schema=schema.vectors_schema(model_id, dimension), mode="overwrite"
+                name, schema=schema.vectors_schema(model_id, dimension)
             )
             await table.set_unenforced_primary_key("id")
         return table

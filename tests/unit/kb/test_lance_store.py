@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,7 @@ async def test_b25_many_small_upserts_do_not_grow_without_end(tmp_path):
         for number in range(300):
             await store.put_document(*make_document(f"{number % 10}.md", f"alpha {number}"))
             if number in (149, 299):
+                await asyncio.sleep(0.4)
                 await store.optimize()
                 status = await store.status()
                 sizes.append(status.size_bytes)
