@@ -11,7 +11,9 @@ from typing import Final
 
 from datamind.core.errors import IntegrityError, StoreError
 from datamind.core.types import new_id
+from datamind_memory_sqlite import schema
 from datamind_memory_sqlite.schema import check_schema, migrate
+from datamind_memory_sqlite.words import refresh_words, words_are_current
 
 _WRITER_PRAGMAS: Final = (
     "PRAGMA journal_mode = WAL",
@@ -75,6 +77,19 @@ def stored_version(path: Path, busy_timeout_s: float) -> int:
         return check_schema(connection, path)
 
 
+def is_behind(path: Path, busy_timeout_s: float) -> bool:
+    """Whether the file has an older schema, or words of another tokenizer; changes nothing.
+
+    Raises:
+        StoreError: See ``check_schema``.
+    """
+    if not path.exists():
+        return False
+    with closing(_connect(path, "ro", busy_timeout_s)) as connection:
+        version = check_schema(connection, path)
+        return 0 < version < len(schema.MIGRATIONS) or (version > 0 and not words_are_current(connection))
+
+
 @contextmanager
 def translated(path: Path, action: str) -> Iterator[None]:
     """Turn what sqlite3 and the file system raise into a StoreError with that as its cause."""
@@ -119,6 +134,7 @@ def _open_writer(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
         for pragma in _WRITER_PRAGMAS:
             connection.execute(pragma)
         migrate(connection, path)
+        refresh_words(connection)
     except BaseException:
         connection.close()
         raise

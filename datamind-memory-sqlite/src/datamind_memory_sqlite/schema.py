@@ -59,6 +59,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             UNIQUE (row, model)
         )""",
     ),
+    ("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",),
 )
 """What leads from each version to the next; ``PRAGMA user_version`` counts how many a file has."""
 

@@ -20,9 +20,9 @@ from datamind.core.protocols.memory import (
     MemoryReader,
     SaveOutcome,
 )
-from datamind_memory_sqlite import schema, writing
+from datamind_memory_sqlite import writing
 from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
-from datamind_memory_sqlite.files import stored_version, translated
+from datamind_memory_sqlite.files import is_behind, translated
 from datamind_memory_sqlite.reading import SqliteMemoryReader, backlog
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ async def open_store(ctx: ProviderContext, options: SqliteMemoryOptions) -> Sqli
     """
     path = ctx.storage_dir / FILE_NAME
     store = SqliteMemoryStore(path, options.busy_timeout_s)
-    if 0 < await run_sync(_version, path, options.busy_timeout_s) < len(schema.MIGRATIONS):
+    if await run_sync(_is_behind, path, options.busy_timeout_s):
         await store.migrate()
     return store
 
 
-def _version(path: Path, busy_timeout_s: float) -> int:
+def _is_behind(path: Path, busy_timeout_s: float) -> bool:
     with translated(path, "opened"):
-        return stored_version(path, busy_timeout_s)
+        return is_behind(path, busy_timeout_s)
 
 
 class SqliteMemoryStore:

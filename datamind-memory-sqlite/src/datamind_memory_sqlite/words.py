@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from datamind.capabilities.memory.words import memory_tokens
+from datamind.capabilities.text.tokens import TOKENS_VERSION
 from datamind_memory_sqlite.filters import Condition
 from datamind_memory_sqlite.rows import encode_tokens
 
@@ -82,3 +84,30 @@ def _count(connection: sqlite3.Connection, word: str) -> int:
         "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (word, MAX_POSTINGS + 1)
     ).fetchone()
     return int(count)
+
+
+def refresh_words(connection: sqlite3.Connection) -> None:
+    """Make the words of every memory anew when they were cut by another version of the tokenizer; else one read."""
+    if words_are_current(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not words_are_current(connection):  # another process may have done it meanwhile
+            facts = connection.execute("SELECT row, text, subject, attribute, value FROM memories").fetchall()
+            connection.execute("DELETE FROM words")
+            connection.executemany(
+                "INSERT INTO words (rowid, tokens) VALUES (?, ?)",
+                ((row, " ".join(encode_tokens(memory_tokens(*fact)))) for row, *fact in facts),
+            )
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('tokens', ?)", (str(TOKENS_VERSION),))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def words_are_current(connection: sqlite3.Connection) -> bool:
+    """Whether the words were cut by this version of the tokenizer."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'tokens'").fetchone()
+    return row is not None and row[0] == str(TOKENS_VERSION)

@@ -181,10 +181,8 @@ async def test_damage_is_an_integrity_error(context, path, store):
     content = bytearray(path.read_bytes())
     content[8192:] = b"\x5a" * (len(content) - 8192)
     path.write_bytes(content)
-    reopened = await open_store(context, SqliteMemoryOptions())
     with pytest.raises(IntegrityError):
-        await texts(reopened)
-    await reopened.aclose()
+        await texts(await open_store(context, SqliteMemoryOptions()))
 
 
 async def test_a_folder_that_is_a_file_is_a_store_error(tmp_path):

@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from datamind.capabilities.embedding.access import EmbeddingAccess
+from datamind.capabilities.memory.words import memory_tokens
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
 from datamind.core.context import WriteUnit
 from datamind.core.errors import DataMindError, InputInvalid
@@ -231,7 +232,7 @@ def make_draft(
         valid_from=valid_from,
         origin=origin,
         receipt_id=unit.receipt_id,
-        tokens=tuple(tokenize_for_index(" ".join((text, subject, attribute, value)))),
+        tokens=memory_tokens(text, subject, attribute, value),
     )
 
 
@@ -247,7 +248,7 @@ def visible(session: str, **conditions: Any) -> MemoryFilter:
 
 
 def _words(item: MemoryItem) -> list[str]:
-    return tokenize_for_index(" ".join((item.text, item.subject, item.attribute, item.value)))
+    return list(memory_tokens(item.text, item.subject, item.attribute, item.value))
 
 
 def _coverage(wanted: set[str], words: set[str]) -> float:

@@ -22,6 +22,9 @@ from datamind.capabilities.text.stopwords import stop_bigrams, stop_words
 MAX_TOKEN_CHARS: Final = 64
 """Longer tokens are cut, in documents and queries alike, so that a blob cannot swell an index."""
 
+TOKENS_VERSION: Final = 1
+"""Moves on whenever any text is cut differently; whoever keeps tokens keeps it beside them, and makes them anew."""
+
 _CACHED_RUN_CHARS: Final = 64
 _ALNUM: Final = "[a-zA-Z0-9]"
 _LETTER: Final = rf"[^\W_{UNSPACED}]"
