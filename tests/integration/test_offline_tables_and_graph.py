@@ -124,3 +124,24 @@ async def test_an_empty_database_is_not_opened(tmp_path: Path) -> None:
         result = await system.query("How many orders are there?")
         assert not any(call.name.startswith(("db_", "graph_")) for call in result.tool_trace)
         assert not list((tmp_path / "storage" / "default").glob("db/*"))
+
+
+async def test_one_question_over_memory_tables_and_graph(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        rows = "name,fee,city\nIda Holt,85,Oslo\nBo Lind,60,Bergen\n"
+        await write(system, "db_import_csv", path=put(tmp_path, "doctors.csv", rows))
+        triples = [{"subject": "Ida Holt", "predicate": "leads", "object": "North Ward"}]
+        await write(system, "graph_upsert_triples", triples=triples)
+        await write(system, "memory_save", text="My doctor is Bo Lind.", kind="fact", scope="profile")
+        bridged = await system.query("What is the fee of the leader of the North Ward?")
+        assert "85" in bridged.answer
+        assert {
+            item.surface for item in bridged.evidence if f"[{bridged.evidence.index(item) + 1}]" in bridged.answer
+        } == {
+            "db",
+            "graph",
+        }
+        assert "60" in await answer(system, "What is the fee of my doctor?")
+        both = await answer(system, "What is the fee of Bo Lind, and what is the budget of the North Ward?")
+        assert "60" in both
+        assert "found nothing" in both

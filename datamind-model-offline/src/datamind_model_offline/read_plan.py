@@ -18,7 +18,7 @@ from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.question import Question, analyse, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
-from datamind_model_offline.structured import graph_stage, structured_answer, table_stage
+from datamind_model_offline.structured import bridge_stage, graph_stage, parts_of, structured_answer, table_stage
 from datamind_model_offline.utilities import utility_call
 
 MAX_ROUNDS: Final = 11
@@ -74,7 +74,20 @@ class Reading:
 
 
 def plan_reading(conversation: Conversation) -> Plan:
-    """The next calls, or the answer."""
+    """The next calls, or the answer; of two questions in one, first all calls for the one, then for the other."""
+    parts = parts_of(conversation)
+    if len(parts) == 1:
+        return _plan(conversation)
+    texts = []
+    for part in parts:
+        plan = _plan(replace(conversation, text=part))
+        if plan.calls:
+            return plan
+        texts.append(plan.text)
+    return Plan(text="\n".join(dict.fromkeys(texts)))
+
+
+def _plan(conversation: Conversation) -> Plan:
     reading = _read(conversation)
     if not conversation.text:
         return Plan(text=say(reading.language, "no_question"))
@@ -118,10 +131,10 @@ def _stages(reading: Reading) -> list[Stage]:
         FormName.COUNT: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.LISTING: [lambda r: listing.calls(r.conversation, r.parsed)],
         FormName.SUMMARY: [_documents, _whole_document, _passages],
-        FormName.HISTORY: [_history, _memories, _tables, _graph, _passages, _wide_passages],
+        FormName.HISTORY: [_history, _memories, _tables, _graph, _bridge, _passages, _wide_passages],
         FormName.SKILL: [_memories, _skills, _skill_body, _passages, _wide_passages],
     }
-    default = [_memories, _fact, _tables, _graph, _passages, _wide_passages, _skills, _skill_body]
+    default = [_memories, _fact, _tables, _graph, _bridge, _passages, _wide_passages, _skills, _skill_body]
     return [_utility, *special.get(reading.parsed.form, default)]
 
 
@@ -161,6 +174,10 @@ def _fact(reading: Reading) -> list[PlannedCall]:
     if fact is None or not reading.conversation.holds("memory"):
         return []
     return [PlannedCall("memory_history", {"subject": fact[0], "attribute": fact[1], "limit": _MEMORIES})]
+
+
+def _bridge(reading: Reading) -> list[PlannedCall]:
+    return bridge_stage(reading.conversation, reading.language)
 
 
 def _passages(reading: Reading) -> list[PlannedCall]:

@@ -143,6 +143,22 @@ def answer_names(asked: Asked) -> list[str]:
     return [end for end in dict.fromkeys(ends) if not any(same_name(end, name) for name in known)]
 
 
+def described(asked: Asked) -> str | None:
+    """The words of a question that describe something by an entity and its relation: "head of the ward"."""
+    mentions = _entities(asked)
+    if len(mentions) != 1:
+        return None
+    anchor = mentions[0]
+    named = relation_mentions(asked.text, known_relations(asked.steps), mentions)
+    if not named:
+        return None
+    nearest = _outwards(asked.text, anchor, named)[0]
+    gap = asked.text.low[min(anchor.end, nearest.end) : max(anchor.start, nearest.start)]
+    if re.fullmatch(rf"{_ATTACHED}|['’]s?\s+|的?", gap) is None:
+        return None
+    return asked.text.shown[min(anchor.start, nearest.start) : max(anchor.end, nearest.end)]
+
+
 def _entities(asked: Asked) -> list[EntityMention]:
     found = found_entities(asked.steps)
     predicates = {name for relation in known_relations(asked.steps) for name in relation.names}
