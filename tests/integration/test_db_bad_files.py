@@ -209,3 +209,13 @@ async def test_a28_a_table_of_any_name(tmp_path: Path, name: str) -> None:
         await load_table(database, name, "a\n2\n", mode="replace")
         assert await rows(database, f"SELECT a FROM {quoted(name)}") == [[2]]
         assert (await database.describe(name)).table.name == name
+
+
+async def test_a_line_without_end_is_told_and_not_held(tmp_path: Path) -> None:
+    long = b"x" * (48 * 1024 * 1024)
+    async with opened(tmp_path) as database:
+        with pytest.raises(SourceUnreadable) as caught:
+            await load_table(database, "t", long)
+        assert caught.value.code == "source_unreadable.long_line"
+        outcome = await load_table(database, "t", b"a,b\n" + b"1,2\n" * 1_200 + b"3," + long + b"\n5,6\n")
+        assert (rejected(outcome), outcome.rows) == ([(1_202, "too_long")], 1_201)

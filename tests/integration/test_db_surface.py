@@ -213,3 +213,27 @@ async def test_an_application_reads_all_pages_of_a_statement(tmp_path: Path, db:
         with pytest.raises(DataMindError) as caught:
             await system.sql("DELETE FROM n")
         assert caught.value.code == "input_invalid.statement"
+
+
+async def test_a_large_file_is_kept_for_recovery_and_never_held(tmp_path: Path, db: dict[str, Any]) -> None:
+    from datamind.capabilities.ingest.files import PathPolicy, locate, read_or_keep
+    from datamind.core.kept import KeptFile
+    from datamind.core.types import content_hash
+
+    text = "n,note\n" + "".join(f"{number},{'x' * 100}\n" for number in range(20_000))
+    name = put(tmp_path, "large.csv", text)
+    located = locate(name, PathPolicy(tmp_path / "data" / "profiles" / "default"))
+    kept = read_or_keep(located, max_bytes=1 << 30, keep_above=1 << 20, folder=tmp_path)
+    assert isinstance(kept, KeptFile)
+    (tmp_path / "data" / "profiles" / "default" / name).write_text("changed")
+    assert b"".join(kept.slices()) == text.encode()
+    assert (kept.size, kept.content_hash, kept.head(6)) == (len(text), content_hash(text), b"n,note")
+    put(tmp_path, "large.csv", text)
+    async with open_system(tmp_path, **db) as system:
+        stored = await write(system, "db_import_csv", path=name)
+        assert stored.receipts[0].source is not None
+        assert stored.receipts[0].source.checksum == kept.content_hash
+        assert await query(system, "SELECT count(*) FROM large") == [[20_000]]
+        assert status(await write(system, "db_import_csv", path=name)) == "unchanged"
+        blob = tmp_path / "storage" / "default" / "blobs" / kept.content_hash[:2] / kept.content_hash
+        assert blob.read_text() == text

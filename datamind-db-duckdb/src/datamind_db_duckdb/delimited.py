@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
@@ -121,6 +124,26 @@ def careful_batches(source: TextSource, key: tuple[str, ...], rejects: Rejects) 
     yield make_batch(rows, schema)
 
 
+class _Apart(io.RawIOBase):
+    """A file with a position of its own.
+
+    A parser that failed still reads ahead for a while in a thread; whoever reads the file next must not notice.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._descriptor = os.dup(file.fileno())
+        self._release = weakref.finalize(self, os.close, self._descriptor)
+        self._at = file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = os.preadv(self._descriptor, [buffer], self._at)
+        self._at += count
+        return count
+
+
 def _start_of_data(file: BinaryIO, first_line: int) -> int:
     file.seek(0)
     start = 0
@@ -140,7 +163,7 @@ def _parsed(source: TextSource, ragged: _RaggedRows) -> Iterator[Any]:
     schema = text_schema(width)
     try:
         reader = pyarrow.csv.open_csv(
-            pa.PythonFile(source.file, mode="r"),
+            pa.PythonFile(_Apart(source.file), mode="r"),
             read_options=pyarrow.csv.ReadOptions(
                 column_names=schema.names, block_size=_BLOCK, use_threads=ragged.rejects is None
             ),

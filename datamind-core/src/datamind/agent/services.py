@@ -241,6 +241,6 @@ def _make_sides(
         on(DataSurface.MEMORY, MemoryWrites(memory)),
         on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources)),
         on(DataSurface.GRAPH, graph_writes),
-        on(DataSurface.DB, DatabaseWrites(open_db, int(settings.ingest.max_bytes))),
+        on(DataSurface.DB, DatabaseWrites(open_db, int(settings.ingest.max_bytes), profile.storage_dir / "blobs")),
     )
     return read, write

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from datamind.core.kept import KeptFile
 from datamind.core.types import Role, new_id
 
 
@@ -46,11 +47,13 @@ class WriteUnit:
     Attributes:
         unit_id: Stable across redos; ids of everything written derive from it.
         receipt_id: The receipt this unit will have; stored beside the rows it makes.
+        file: The content where it was planned as a file; after a crash it is ``content`` all the same.
     """
 
     unit_id: str
     receipt_id: str
     content: bytes | None
+    file: KeptFile | None = None
 
 
 @dataclass(frozen=True, slots=True)

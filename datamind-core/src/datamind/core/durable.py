@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
-def write_synced(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+def write_synced(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:
     """Put ``content`` in place of ``path`` in one step; the folder's entry is durable after ``sync_folder``.
 
     A draft ``.<name>.<8 hex digits>`` stands beside it meanwhile; a failed write removes it and leaves the old file.
 
     Args:
         path: Where it goes.
-        content: All of it.
+        content: All of it, in one piece or several.
         mode: Permissions of the new file, less the process's mask.
 
     Raises:
@@ -26,7 +27,8 @@ def write_synced(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with os.fdopen(os.open(draft, _CREATE, mode), "wb") as file:
-            file.write(content)
+            for piece in (content,) if isinstance(content, bytes) else content:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

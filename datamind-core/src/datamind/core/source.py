@@ -47,6 +47,13 @@ class SourceRef(Record):
     ) -> SourceRef:
         """The source of bytes that have a place of their own, such as a file."""
         checksum = content_hash(content)
+        return cls.of_checksum(kind, uri, checksum, media_type=media_type, profile=profile, origin=origin)
+
+    @classmethod
+    def of_checksum(
+        cls, kind: SourceKind, uri: str, checksum: str, *, media_type: str, profile: str, origin: Origin
+    ) -> SourceRef:
+        """The same where only the hash of the bytes is at hand."""
         return cls(
             source_id=derived_id("src", uri, checksum),
             kind=kind,

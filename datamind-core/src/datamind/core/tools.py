@@ -16,6 +16,7 @@ from datamind.core.context import AskedCall, ToolContext
 from datamind.core.errors import AccessDenied, ArgumentsInvalid, ConfigError
 from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
+from datamind.core.kept import KeptFile
 from datamind.core.messages import ToolDefinition
 from datamind.core.receipts import IngestReceipt, RevertKind, SurfaceWriteResult
 from datamind.core.results import Notice
@@ -53,12 +54,14 @@ class PlannedWrite:
     Attributes:
         args: Arguments of the handler for this unit; enough, with ``content``, to redo it after a crash.
         content: Bytes kept beside the intent, such as a file's.
+        file: The same for what is too large to be held; one of the two.
         ledger_profile: ``_shared`` for global memories; empty for the request's own profile.
         label: What the progress line shows.
     """
 
     args: Mapping[str, Any]
     content: bytes | None = None
+    file: KeptFile | None = None
     source: SourceRef | None = None
     ledger_profile: str = ""
     label: str = ""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from datamind.core.durable import sync_folder, write_synced
 from datamind.core.errors import IntegrityError, StoreError
+from datamind.core.kept import KeptFile
 from datamind.core.types import content_hash
 
 INLINE_BYTES: Final = 256 * 1024
 _ABANDONED_S: Final = 3600
+Pieces = Callable[[], Iterable[bytes]]
 
 
 class ContentStore:
@@ -30,21 +33,34 @@ class ContentStore:
         """
         hashed = content_hash(content)
         if len(content) > INLINE_BYTES:
-            try:
-                _put(self._path(hashed), content)
-            except OSError as error:
-                raise StoreError(
-                    f"{len(content)} bytes cannot be kept in {str(self._blobs)!r} ({error.strerror or error}).",
-                    hint="Check the space and the permissions there.",
-                ) from error
+            self._keep(hashed, len(content), lambda: (content,))
         return hashed
 
-    def register(self, connection: sqlite3.Connection, hashed: str, content: bytes) -> None:
+    def prepare_file(self, file: KeptFile) -> str:
+        """The same for a file; it is put on disk whatever its size.
+
+        Raises:
+            StoreError: It cannot be written; nothing is left of it.
+        """
+        self._keep(file.content_hash, file.size, file.slices)
+        return file.content_hash
+
+    def _keep(self, hashed: str, size: int, pieces: Pieces) -> None:
+        try:
+            _put(self._path(hashed), size, pieces)
+        except OSError as error:
+            raise StoreError(
+                f"{size} bytes cannot be kept in {str(self._blobs)!r} ({error.strerror or error}).",
+                hint="Check the space and the permissions there.",
+            ) from error
+
+    def register(self, connection: sqlite3.Connection, hashed: str, content: bytes | KeptFile) -> None:
         """Record prepared content in the transaction of its intent."""
-        body = content if len(content) <= INLINE_BYTES else None
+        is_inline = isinstance(content, bytes) and len(content) <= INLINE_BYTES
+        size = len(content) if isinstance(content, bytes) else content.size
         connection.execute(
             "INSERT INTO contents (content_hash, size, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            (hashed, len(content), body),
+            (hashed, size, content if is_inline else None),
         )
 
     def read(self, connection: sqlite3.Connection, hashed: str) -> bytes:
@@ -65,18 +81,21 @@ class ContentStore:
         return self._blobs / hashed[:2] / hashed
 
 
-def _put(path: Path, content: bytes) -> None:
+def _put(path: Path, size: int, pieces: Pieces) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_abandoned(path.parent)
-    if not _holds(path, content):
-        write_synced(path, content)
+    if not _holds(path, size, pieces):
+        write_synced(path, pieces())
     # Also for a blob that is there: whoever wrote it may have died before this.
     for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
         sync_folder(folder)
 
 
-def _holds(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+def _holds(path: Path, size: int, pieces: Pieces) -> bool:
+    if not path.is_file() or path.stat().st_size != size:
+        return False
+    with path.open("rb") as file:
+        return all(file.read(len(piece)) == piece for piece in pieces())
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -57,6 +57,8 @@ class IntentLog:
         hashed = ""
         if planned.content is not None:
             hashed = await anyio.to_thread.run_sync(self._contents.prepare, planned.content)
+        elif planned.file is not None:
+            hashed = await anyio.to_thread.run_sync(self._contents.prepare_file, planned.file)
         source_id = planned.source.source_id if planned.source else ""
         # What a selector found is no part of what was asked for: a repeat may find something else.
         named = {} if spec.selector else {"content": hashed, "source_id": source_id}
@@ -112,10 +114,13 @@ class IntentLog:
 
     def _insert(self, db: sqlite3.Connection, new: Proposal, attempt: int) -> Intent:
         planned, ctx = new.planned, new.request
-        if planned.content is not None:
-            self._contents.register(db, new.content_hash, planned.content)
+        kept = planned.file if planned.content is None else planned.content
+        if kept is not None:
+            self._contents.register(db, new.content_hash, kept)
         args = canonical_json(dict(planned.args))
-        unit = WriteUnit(derived_id("unit", self._profile, new.key), new_receipt_id(self._profile), planned.content)
+        unit = WriteUnit(
+            derived_id("unit", self._profile, new.key), new_receipt_id(self._profile), planned.content, planned.file
+        )
         values = {
             "unit_id": unit.unit_id,
             "idempotency_key": new.key,
@@ -237,7 +242,8 @@ class IntentLog:
         Raises:
             IntegrityError: It is missing or damaged.
         """
-        if not intent.content_hash or intent.unit.content is not None or intent.result is not None:
+        has_content = intent.unit.content is not None or intent.unit.file is not None
+        if not intent.content_hash or has_content or intent.result is not None:
             return intent
         content = await self._db.read(lambda db: self._contents.read(db, intent.content_hash))
         return replace(intent, unit=replace(intent.unit, content=content))

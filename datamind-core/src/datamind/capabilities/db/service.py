@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from datamind.capabilities.db.tabular.names import check_table_name, quoted
@@ -145,11 +146,16 @@ class DatabaseReads:
 
 
 class DatabaseWrites:
-    """What the writing side may do."""
+    """What the writing side may do.
 
-    def __init__(self, open_dialect: OpenDialect, max_bytes: int) -> None:
+    Attributes:
+        folder: Where a large file is copied to while it is imported.
+    """
+
+    def __init__(self, open_dialect: OpenDialect, max_bytes: int, folder: Path) -> None:
         self._open = open_dialect
         self.max_bytes = max_bytes
+        self.folder = folder
 
     async def load(self, new: NewRows, file: BinaryIO, unit: WriteUnit) -> SurfaceWriteResult:
         """Import a file into a table."""

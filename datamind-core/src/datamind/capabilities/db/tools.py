@@ -14,22 +14,24 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_or_keep
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.core.context import ToolContext
 from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.hooks import Candidates
+from datamind.core.kept import KeptFile
 from datamind.core.protocols.database import ImportMode, TableColumn, TableDescription
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
-from datamind.core.types import DataSurface, ToolEffect
+from datamind.core.types import DataSurface, ToolEffect, content_hash
 
 _RECORD_BYTES: Final = 16 * 1024 * 1024
 _STATEMENT_CHARS: Final = 65_536
 _SNIFFED_BYTES: Final = 4_096
+_HELD_BYTES: Final = 1024 * 1024  # larger files are never in memory whole
 _PAGE_ROWS: Final = 50
 _SAMPLE_ROWS: Final = 5
 
@@ -188,18 +190,27 @@ async def _plan_path(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterat
 async def _plan_file(
     located: Located, args: _IntoTable, ctx: ToolContext, given: Mapping[str, Any], *, is_text: bool = False
 ) -> PlannedWrite:
-    limit = _writes(ctx).max_bytes
-    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
+    limit, folder = _writes(ctx).max_bytes, _writes(ctx).folder
+    content = await anyio.to_thread.run_sync(
+        lambda: read_or_keep(located, max_bytes=limit, keep_above=_HELD_BYTES, folder=folder)
+    )
+    head, checksum = _looked_at(content)
     name = printable(located.path.name)
-    media_type = guess_media_type(name, content[:_SNIFFED_BYTES])
+    media_type = guess_media_type(name, head)
     if is_text and media_type not in DELIMITED:
         media_type = CSV
     home, path = _policy(ctx).home, located.path
     uri = f"file:{printable(path.relative_to(home) if path.is_relative_to(home) else path)}"
-    source = SourceRef.of_content(
-        "file", uri, content, media_type=media_type, profile=ctx.request.profile, origin="file"
+    source = SourceRef.of_checksum(
+        "file", uri, checksum, media_type=media_type, profile=ctx.request.profile, origin="file"
     )
     return _planned(args, args.table or table_name_of(name), source, content, given, name)
+
+
+def _looked_at(content: bytes | KeptFile) -> tuple[bytes, str]:
+    if isinstance(content, KeptFile):
+        return content.head(_SNIFFED_BYTES), content.content_hash
+    return content[:_SNIFFED_BYTES], content_hash(content)
 
 
 async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
@@ -212,7 +223,7 @@ async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> Async
 
 
 def _planned(
-    args: _IntoTable, table: str, source: SourceRef, content: bytes, given: Mapping[str, Any], label: str
+    args: _IntoTable, table: str, source: SourceRef, content: bytes | KeptFile, given: Mapping[str, Any], label: str
 ) -> PlannedWrite:
     if (args.if_exists == "upsert") != bool(args.key):
         raise InputInvalid("`key` belongs to if_exists `upsert`, and upsert needs one", code="input_invalid.key")
@@ -224,15 +235,20 @@ def _planned(
         "force": args.force,
         **given,
     }
+    if isinstance(content, KeptFile):
+        return PlannedWrite(wanted, file=content, source=source, label=label)
     return PlannedWrite(wanted, content=content, source=source, label=label)
 
 
 async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
-    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    assert ctx.unit is not None  # the ledger runs writes
     new = NewRows(**{**args, "source": SourceRef.model_validate(args["source"]), "key": tuple(args["key"])})
-    content = ctx.unit.content
+    if ctx.unit.file is not None:
+        with ctx.unit.file.opened() as kept:
+            return await _writes(ctx).load(new, kept, ctx.unit)
+    assert ctx.unit.content is not None  # planned with content
     with _as_file() as file:
-        await anyio.to_thread.run_sync(_fill, file, content)
+        await anyio.to_thread.run_sync(_fill, file, ctx.unit.content)
         return await _writes(ctx).load(new, file, ctx.unit)
 
 

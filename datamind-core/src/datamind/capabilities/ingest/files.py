@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, TypeVar
 
-from datamind.core.errors import DataMindError, LimitExceeded, NotFound, PathDenied, SourceUnreadable
+from datamind.core.errors import DataMindError, LimitExceeded, NotFound, PathDenied, SourceUnreadable, StoreError
+from datamind.core.kept import KeptFile
 
+_T = TypeVar("_T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SLICE = 1 << 20
 _TRIES = 3
@@ -94,23 +98,69 @@ def read_file(located: Located, *, max_bytes: int) -> bytes:
         LimitExceeded: It is larger, or grows beyond the limit while it is read.
         NotFound: There is no such file.
     """
+    return _steadily(located, max_bytes, lambda slices, _: _joined(slices))
+
+
+def read_or_keep(located: Located, *, max_bytes: int, keep_above: int, folder: Path) -> bytes | KeptFile:
+    """Like ``read_file``; a larger file than ``keep_above`` is copied to an unnamed one in ``folder``. Blocking.
+
+    Raises:
+        StoreError: The copy cannot be written.
+        DataMindError: As ``read_file``.
+    """
+
+    def take(slices: Iterator[bytes], size: int) -> tuple[bytes | KeptFile, int]:
+        return _joined(slices) if size <= keep_above else _kept(slices, folder)
+
+    return _steadily(located, max_bytes, take)
+
+
+def _steadily(located: Located, max_bytes: int, take: Callable[[Iterator[bytes], int], tuple[_T, int]]) -> _T:
+    """What ``take`` makes of the slices and the size of a file that does not change meanwhile, in some tries."""
     for _ in range(_TRIES):
         with _opened(located) as descriptor:
             before = os.fstat(descriptor)
             if before.st_size > max_bytes:
                 raise _too_large(located, max_bytes)
-            try:
-                content = b"".join(_slices(descriptor, located, max_bytes))
-            except OSError as error:
-                raise _denied(located, error) from None
-            if _version(before) == _version(os.fstat(descriptor)) and len(content) == before.st_size:
-                return content
+            taken, size = take(_readable(_slices(descriptor, located, max_bytes), located), before.st_size)
+            if _version(before) == _version(os.fstat(descriptor)) and size == before.st_size:
+                return taken
     raise SourceUnreadable(
         f"{printable(located.path.name)!r} changes while it is read.",
         code="source_unreadable.changed",
         retryable=True,
         hint="Store it once nothing writes to it.",
     )
+
+
+def _joined(slices: Iterator[bytes]) -> tuple[bytes, int]:
+    content = b"".join(slices)
+    return content, len(content)
+
+
+def _readable(slices: Iterator[bytes], located: Located) -> Iterator[bytes]:
+    try:
+        yield from slices
+    except OSError as error:
+        raise _denied(located, error) from None
+
+
+def _kept(slices: Iterator[bytes], folder: Path) -> tuple[KeptFile, int]:
+    size, hashed = 0, hashlib.sha256()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for piece in slices:
+                file.write(piece)
+                hashed.update(piece)
+                size += len(piece)
+            file.flush()
+            return KeptFile(os.dup(file.fileno()), size, hashed.hexdigest()), size
+    except OSError as error:
+        raise StoreError(
+            f"the file cannot be copied into {str(folder)!r} ({error.strerror or error}).",
+            hint="Check the space there.",
+        ) from None
 
 
 def peek(located: Located, size: int) -> bytes:
