@@ -1,17 +1,20 @@
-"""What the demo stores and asks, and what must come out."""
+"""What the demo stores and asks, and what must come out: the invented company of ``enterprise``."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from datamind.core.types import DataSurface
+from datamind_cli.evaluation.corpus import Corpus, plan_corpus, remember_words, store_skills
 from datamind_cli.evaluation.judge import reason_wrong
-from datamind_cli.evaluation.questions import Question
+from datamind_cli.evaluation.questions import Question, read_qa_file
+from datamind_cli.records import source_label
 
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
@@ -19,31 +22,12 @@ if TYPE_CHECKING:
     from datamind.core.evidence import InferenceResult
     from datamind.core.receipts import IngestReceipt, StoreResult
 
-STATEMENTS: Final = (
-    "Remember that I live in Oslo.",
-    "Remember that I prefer window seats on the ferry.",
-    "记住，我对花生过敏。",
-    "记住，云杉的端口是8090。",
-    "The autumn timetable of Larkspur Ferries starts on 14 September. The last boat to Skarv leaves at 21:40.",
-)
-CHANGE: Final = "Remember that I moved to Bergen."
-"""Said after the statements: it ends the first one, which stays in the history."""
+EXAMPLE: Final = "enterprise"
+QUESTIONS: Final = "questions.jsonl"
+_NOT_STORED: Final = ("make.py", "README.md")
+_GOOD: Final = frozenset({"stored", "unchanged"})
 
-DOCUMENTS: Final = ("handbook.md", "duty-zh.md")
-SKILL: Final = "refund-a-ticket"
-
-QUESTIONS: Final = (
-    Question("home", "Where do I live?", ("Bergen",), ("I moved to Bergen.",)),
-    Question("seat", "Which seats do I prefer on the ferry?", ("window seats",), (STATEMENTS[1],)),
-    Question("allergy", "我对什么过敏？", ("花生",), ("我对花生过敏。",)),
-    Question("port", "云杉的端口是多少？", ("8090",), ("云杉的端口是8090。",)),
-    Question("leave", "How many days of paid leave does the crew get?", ("27",), ("handbook.md",)),
-    Question("price", "What does a return ticket to Skarv cost?", ("184 crowns",), ("handbook.md",)),
-    Question("boat", "When does the last boat to Skarv leave?", ("21:40",), (STATEMENTS[4],)),
-    Question("phone", "夜间值班电话是多少？", ("6620-4417",), ("duty-zh.md",)),
-    Question("refund", "How do I refund a ticket for a missed crossing?", ("60 percent",), (SKILL,)),
-    Question("nothing", "Who painted the lighthouse of Tarvik?", None, ()),
-)
+Progress = Callable[[str], None]
 
 
 @dataclass
@@ -51,65 +35,98 @@ class Story:
     """Everything that happened.
 
     Attributes:
+        skipped: Questions about what nothing installed can store, with the reason.
         problems: What should have come out and did not.
     """
 
     stored: list[tuple[str, StoreResult]] = field(default_factory=list)
     asked: list[tuple[Question, InferenceResult]] = field(default_factory=list)
+    skipped: list[tuple[Question, str]] = field(default_factory=list)
     receipts: list[IngestReceipt] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     trace: Trace | None = None
     duration_s: float = 0.0
 
 
-async def tell(system: DataMind) -> Story:
+async def tell(system: DataMind, progress: Progress = lambda _: None) -> Story:
     """Store, ask, trace; nothing is raised for an outcome that is not the right one."""
     story, started = Story(), time.monotonic()
-    for text in STATEMENTS:
-        story.stored.append((text, await system.ingest(text)))
-    for path in _place_documents(system.profile.data_dir):
-        story.stored.append((path.name, await system.ingest(path)))
-    await _store_skill(system, story)
-    story.stored.append((CHANGE, await system.ingest(CHANGE)))
-    await system.drain()
-    story.problems += _problems_of_writes(story)
-    for question in QUESTIONS:
-        result = await system.query(question.question)
-        story.asked.append((question, result))
-        if reason := reason_wrong(question, result):
-            story.problems.append(f"{question.question} {reason}")
+    example = _placed(system.profile.data_dir)
+    questions = read_qa_file(example / QUESTIONS).questions
+    missing = await _store(system, example, story, progress)
+    await system.drain(progress=lambda done, what: progress(f"{done} {what} embedded"))
+    for number, question in enumerate(questions, 1):
+        progress(f"{number} of {len(questions)}: {question.question}")
+        if reason := _why_skipped(question, system.services.off, missing):
+            story.skipped.append((question, reason))
+        else:
+            await _ask(system, question, story)
     await _trace(system, story)
     story.receipts = list(await system.receipts.latest(limit=50))
     story.duration_s = time.monotonic() - started
     return story
 
 
-def _place_documents(folder: Path) -> Iterator[Path]:
-    for name in DOCUMENTS:
-        with as_file(files("datamind_cli") / "demo_files" / name) as source:
-            yield Path(shutil.copyfile(source, folder / name))
+def _placed(folder: Path) -> Path:
+    """The example's files in the profile's own folder."""
+    target = folder / EXAMPLE
+    with as_file(files("datamind_cli") / EXAMPLE) as source:
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*_NOT_STORED))
+    return target
 
 
-async def _store_skill(system: DataMind, story: Story) -> None:
+async def _store(system: DataMind, example: Path, story: Story, progress: Progress) -> list[str]:
+    """Store what the example has; returns the names of files that nothing installed takes."""
     from datamind.core.types import Role
 
-    with as_file(files("datamind_cli") / "demo_files" / SKILL) as source:
-        text = (source / "SKILL.md").read_text(encoding="utf-8")
-    _, front, body = text.split("---\n", 2)
-    description = front.partition("description: ")[2].partition("\n")[0]
-    draft = {"name": SKILL, "description": description, "body": body}
-    outcome = await system.call("skill_upsert", draft, role=Role.STORE)
-    if outcome.is_error:
-        story.problems.append(f"the skill {SKILL} is not stored: {outcome.message}")
+    corpus = plan_corpus(read_qa_file(example / QUESTIONS).ingest, frozenset(system.registry(Role.STORE)))
+    if DataSurface.SKILLS not in system.services.off:
+        store_skills(system, corpus)
+    for path in corpus.paths:
+        progress(f"storing {path.name}")
+        story.stored.append((path.name, await system.ingest(path)))
+    if DataSurface.MEMORY not in system.services.off:
+        await _remember(system, corpus, story)
+    missing = [problem.partition(" is skipped")[0] for problem in corpus.problems]
+    return missing + list(_failed(story))
 
 
-def _problems_of_writes(story: Story) -> Iterator[str]:
-    for text, result in story.stored:
-        if result.status != "stored":
-            yield f"{text!r} is {result.status}"
-    change = story.stored[-1][1]
-    if not any(receipt.result.closed_ids for receipt in change.receipts):
-        yield f"{CHANGE!r} did not end what was said before"
+async def _remember(system: DataMind, corpus: Corpus, story: Story) -> None:
+    for row in corpus.memories:
+        result = await system.ingest(remember_words(row))
+        story.stored.append((row["text"], result))
+        if result.status not in _GOOD:
+            story.problems.append(f"{row['text']!r} is {result.status}")
+
+
+def _failed(story: Story) -> list[str]:
+    """File names that have no loader; any other failure is a problem."""
+    names = []
+    for _, result in story.stored:
+        for receipt in result.receipts:
+            name = source_label(receipt.source).rpartition("/")[2] or receipt.tool
+            error = receipt.result.error
+            if error and error.code.startswith(("surface_unavailable", "source_unreadable.no_loader")):
+                names.append(name)
+            elif receipt.status not in _GOOD:
+                story.problems.append(f"{name} is {receipt.status}")
+    return names
+
+
+def _why_skipped(question: Question, off: Mapping[DataSurface, str], missing: Sequence[str]) -> str:
+    needed = set(DataSurface) if question.kind == "several" else {question.kind}
+    if without := [surface.value for surface in off if surface.value in needed or surface in needed]:
+        return f"{', '.join(without)} is off"
+    if question.sources and all(any(source in name for name in missing) for source in question.sources):
+        return f"{', '.join(question.sources)} could not be read with what is installed"
+    return ""
+
+
+async def _ask(system: DataMind, question: Question, story: Story) -> None:
+    result = await system.query(question.question)
+    story.asked.append((question, result))
+    if reason := reason_wrong(question, result):
+        story.problems.append(f"{question.question} {reason}")
 
 
 async def _trace(system: DataMind, story: Story) -> None:

@@ -8,10 +8,11 @@ import click
 
 from datamind.core.errors import Conflict
 from datamind_cli.exits import ExitCode
-from datamind_cli.records import answer_status, show_evidence, show_receipts, store_status
+from datamind_cli.records import answer_status, show_evidence, store_status
 from datamind_cli.render import Output, count_of
 from datamind_cli.session import opened_system, run
 from datamind_cli.state import State, common_options, state_of
+from datamind_cli.streams import progress_line
 from datamind_cli.temporary import settings_with, temporary_flags, temporary_folder
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ _OFFLINE = {"llm.protocol": "offline"}
 @common_options
 @click.pass_context
 def cli(ctx: click.Context, keep: bool) -> int:
-    """Store a few things in English and Chinese, ask about them, and check the answers.
+    """Store an invented company in English and Chinese, ask about it, and check the answers.
 
-    It needs no key and no network, and runs in a temporary folder; with --profile in that profile, which must be
-    empty. Exits with 1 when an expected answer or citation is missing.
+    Documents, tables, a graph, skills and memories, on every surface that is installed. It needs no key and no
+    network, and runs in a temporary folder; with --profile in that profile, which must be empty. Exits with 1 when
+    an expected answer or citation is missing, or something is claimed that nothing says.
     """
     state = state_of(ctx)
     out = Output(state)
@@ -44,12 +46,13 @@ def cli(ctx: click.Context, keep: bool) -> int:
 async def _told(state: State, out: Output, keep: bool) -> Story:
     from datamind_cli.demonstration import tell
 
-    if "data.profile" in state.flags:
-        async with opened_system(state, settings_with(state, _OFFLINE)) as system:
-            await _refuse_used(system)
-            return await tell(system)
-    async with _fresh_system(state, out, keep) as system:
-        return await tell(system)
+    with progress_line(enabled=not state.as_json) as line:
+        if "data.profile" in state.flags:
+            async with opened_system(state, settings_with(state, _OFFLINE)) as system:
+                await _refuse_used(system)
+                return await tell(system, line.show)
+        async with _fresh_system(state, out, keep) as system:
+            return await tell(system, line.show)
 
 
 @asynccontextmanager
@@ -75,8 +78,6 @@ def _show(out: Output, story: Story) -> None:
     for text, stored in story.stored:
         out.line(f"> store  {text}")
         out.line(store_status(out, stored), dim=True)
-    out.line()
-    show_receipts(out, story.receipts)
     for question, result in story.asked:
         out.line()
         out.line(f"> ask    {question.question}")
@@ -89,10 +90,17 @@ def _show(out: Output, story: Story) -> None:
         for sentence in story.trace.sentences():
             out.line(sentence)
     out.line()
+    for question, reason in story.skipped:
+        out.line(f"not asked: {question.question} ({reason})")
     for problem in story.problems:
         out.line(f"wrong: {problem}")
     verdict = f"{count_of(len(story.problems), 'thing')} wrong" if story.problems else "all as expected"
-    parts = [f"{len(story.stored)} stored", f"{len(story.asked)} asked", verdict, f"{story.duration_s:.1f} s"]
+    parts = [
+        count_of(len(story.receipts), "receipt"),
+        f"{len(story.asked)} asked",
+        verdict,
+        f"{story.duration_s:.1f} s",
+    ]
     out.line(out.join(parts))
 
 
@@ -100,6 +108,7 @@ def _as_json(story: Story) -> dict[str, object]:
     return {
         "stored": [{"said": text, "result": result} for text, result in story.stored],
         "asked": [{"question": question.question, "result": result} for question, result in story.asked],
+        "skipped": [{"question": question.question, "reason": reason} for question, reason in story.skipped],
         "receipts": story.receipts,
         "trace": story.trace,
         "problems": story.problems,

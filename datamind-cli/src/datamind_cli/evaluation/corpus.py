@@ -106,11 +106,16 @@ def _is_memory_file(entry: Path) -> bool:
 async def store_corpus(system: DataMind, corpus: Corpus) -> list[str]:
     """Store it; returns what went wrong, one line each."""
     problems = list(corpus.problems)
-    for folder in corpus.skills:
-        shutil.copytree(folder, system.profile.data_dir / "skills" / folder.name, dirs_exist_ok=True)
+    store_skills(system, corpus)
     problems += [problem for path in corpus.paths async for problem in _stored(system, path)]
     problems += [problem for row in corpus.memories async for problem in _remembered(system, row)]
     return problems
+
+
+def store_skills(system: DataMind, corpus: Corpus) -> None:
+    """Put skill folders where the profile keeps its own."""
+    for folder in corpus.skills:
+        shutil.copytree(folder, system.profile.data_dir / "skills" / folder.name, dirs_exist_ok=True)
 
 
 async def _stored(system: DataMind, path: Path) -> Any:
