@@ -36,7 +36,8 @@ def reply(request):
         return "I saved it."
     if verb == "file":
         return calling("kb_add_file", {"path": rest})
-    return calling("memory_save", {"text": last.text})
+    said = last.text.partition(": ")[2] if verb == "Remember" else last.text
+    return calling("memory_save", {"text": said})
 
 
 async def open_client(ctx, options):

@@ -99,8 +99,13 @@ def _existing(folder: Path) -> Path:
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
-async def system_checks(system: DataMind) -> AsyncIterator[Check]:
-    """The model, control.db and every surface, each opened."""
+async def system_checks(system: DataMind, absent: Sequence[str] = ()) -> AsyncIterator[Check]:
+    """The model, control.db and every surface, each opened.
+
+    Args:
+        system: An open system.
+        absent: Settings that nobody set and whose default is not installed: ``datamind init`` writes them.
+    """
     if system.selection.model_error is not None:
         yield failed("model", system.selection.model_error)
     else:
@@ -108,7 +113,7 @@ async def system_checks(system: DataMind) -> AsyncIterator[Check]:
         yield Check("model", "ok", system.model_name + extractive)
     yield await _control_check(system)
     for surface in _PROBES:
-        yield await _surface_check(system, surface)
+        yield await _surface_check(system, surface, absent)
 
 
 async def _control_check(system: DataMind) -> Check:
@@ -132,16 +137,23 @@ async def _control_check(system: DataMind) -> Check:
     return Check("control.db", "ok", detail)
 
 
-async def _surface_check(system: DataMind, surface: str) -> Check:
+async def _surface_check(system: DataMind, surface: str, absent: Sequence[str]) -> Check:
     from datamind.core.types import Role
 
     reason = system.services.off.get(_surface(surface))
     if reason:
-        return Check(f"surface {surface}", "note", f"off: {reason}")
+        return Check(f"surface {surface}", "note", f"off: {reason}", _remedy(surface, reason, absent))
     outcome = await system.call(_PROBES[surface], {}, role=Role.RETRIEVE)
     if outcome.is_error:
         return Check(f"surface {surface}", "failed", outcome.message, f"datamind explain {outcome.code}")
     return Check(f"surface {surface}", "ok", json.dumps(dict(outcome.data), ensure_ascii=False, default=str))
+
+
+def _remedy(surface: str, reason: str, absent: Sequence[str]) -> str:
+    """What switches a surface on: ``init`` where it would write the setting, else a look at what is in its way."""
+    if any(key.startswith(f"{surface}.") for key in absent):
+        return "datamind init"
+    return "datamind plugins" if "plugin" in reason else "datamind config show --origin"
 
 
 def _surface(name: str) -> DataSurface:

@@ -20,6 +20,7 @@ _CONTENT_CHARS: Final = 120
 _ID_CHARS: Final = 12
 _NORMAL_STOPS: Final = ("end_turn", "direct")
 _SURFACE_OFF: Final = "surface_off."
+_RECEIPT_CHARS: Final = 18
 
 
 def show_evidence(out: Output, result: InferenceResult, *, everything: bool = False) -> None:
@@ -77,13 +78,18 @@ def show_receipts(out: Output, receipts: Sequence[IngestReceipt], *, times: bool
 def _receipt_row(receipt: IngestReceipt) -> tuple[str, ...]:
     result = receipt.result
     return (
-        receipt.receipt_id,
+        short_id(receipt.receipt_id),
         result.surface.value,
         result.operation,
         result.status,
         str(result.items_written),
         source_label(receipt.source),
     )
+
+
+def short_id(receipt_id: str) -> str:
+    """The beginning of a receipt id, which ``receipts``, ``trace`` and ``why`` take: its time and three characters."""
+    return receipt_id[:_RECEIPT_CHARS]
 
 
 def _time(receipt: IngestReceipt) -> str:
@@ -102,6 +108,7 @@ def answer_status(out: Output, result: InferenceResult) -> str:
             _claims(result),
             f"{backed} of {len(cited)} receipt-backed" if cited else "",
             f"{uncited} read, not cited" if uncited else "",
+            "" if result.citations else _off(result),
             *_run_parts(result),
         ]
     )
@@ -112,8 +119,22 @@ def store_status(out: Output, result: StoreResult) -> str:
     surfaces = ", ".join(dict.fromkeys(receipt.result.surface.value for receipt in result.receipts))
     receipts = count_of(len(result.receipts), "receipt")
     return out.join(
-        [result.status, f"{receipts} ({surfaces})" if surfaces else receipts, _model(result), *_run_parts(result)]
+        [
+            result.status,
+            f"{receipts} ({surfaces})" if surfaces else receipts,
+            _model(result),
+            "" if result.receipts else _off(result),
+            *_run_parts(result),
+        ]
     )
+
+
+def _off(result: RunResult) -> str:
+    """The surfaces that could not be searched or written, where nothing was found or stored."""
+    names = [
+        notice.code.removeprefix(_SURFACE_OFF) for notice in result.notices if notice.code.startswith(_SURFACE_OFF)
+    ]
+    return f"off here: {', '.join(dict.fromkeys(names))}" if names else ""
 
 
 def _model(result: RunResult) -> str:
@@ -144,12 +165,12 @@ def _run_parts(result: RunResult) -> Iterator[str]:
 
 
 def show_notices(out: Output, notices: Iterable[Notice]) -> None:
-    """What a reader must know beside the result, each once; surfaces that are off in one line."""
+    """What a reader must know beside the result, each once; with -v the surfaces that are off, in one line."""
     told = list(notices)
     off = [notice.code.removeprefix(_SURFACE_OFF) for notice in told if notice.code.startswith(_SURFACE_OFF)]
     for message in dict.fromkeys(notice.message for notice in told if not notice.code.startswith(_SURFACE_OFF)):
         out.note(f"note: {message}")
-    if off:
+    if off and out.verbosity:
         out.note(f"note: off here: {', '.join(dict.fromkeys(off))} (`datamind doctor` says why)")
 
 

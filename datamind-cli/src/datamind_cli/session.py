@@ -13,7 +13,7 @@ from datamind_cli.state import State
 
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
-    from datamind.config import Settings
+    from datamind.config import Profile, Settings
     from datamind.core.protocols.agent import Approver
     from datamind.plugins import PluginHost
 
@@ -40,6 +40,70 @@ def load_settings(state: State, defaults: Mapping[str, str] | None = None) -> Se
     settings = Settings.load(flags=flags)
     state.secrets = settings.secrets()
     return settings
+
+
+def need_profile(settings: Settings) -> None:
+    """For a command that only reads: a profile that somebody named must be there, and is not made by looking at it.
+
+    Raises:
+        NotFound: There is no such profile.
+    """
+    from datamind.config import Profile
+    from datamind.core.errors import NotFound
+
+    profile = Profile.of(settings)
+    if _is_named_in_vain(settings, profile):
+        hint = "`datamind profiles` lists those there are, `datamind init` makes one."
+        raise NotFound(
+            f"there is no profile {profile.name!r} in {profile.base_dir};", code="not_found.profile", hint=hint
+        )
+
+
+def _new_profile_note(settings: Settings) -> str:
+    """What a command that writes says when it makes a profile that somebody named; empty when it is there."""
+    from datamind.config import Profile
+
+    profile = Profile.of(settings)
+    return f"profile {profile.name} is new, in {profile.data_dir}" if _is_named_in_vain(settings, profile) else ""
+
+
+def _is_named_in_vain(settings: Settings, profile: Profile) -> bool:
+    is_named = any(row.key == "data.profile" and row.origin != "default" for row in settings.origins())
+    return is_named and not (profile.settings_file.is_file() or profile.storage_dir.is_dir())
+
+
+@asynccontextmanager
+async def opened_for_reading(state: State) -> AsyncIterator[DataMind]:
+    """``opened_system`` for a command that only reads.
+
+    Raises:
+        ConfigError: As there.
+        NotFound: The profile that is named does not exist.
+    """
+    settings = load_settings(state)
+    need_profile(settings)
+    async with opened_system(state, settings) as system:
+        yield system
+
+
+@asynccontextmanager
+async def opened_for_writing(state: State, *, approver: Approver | None = None) -> AsyncIterator[DataMind]:
+    """``opened_system`` for a command that stores: it makes the profile where there is none, and says so.
+
+    Args:
+        state: Options of the command line.
+        approver: As there.
+
+    Raises:
+        ConfigError: As there.
+    """
+    from datamind_cli.render import Output
+
+    settings = load_settings(state)
+    if note := _new_profile_note(settings):
+        Output(state).note(note)
+    async with opened_system(state, settings, approver=approver) as system:
+        yield system
 
 
 @asynccontextmanager
@@ -70,6 +134,26 @@ async def opened_system(
         yield system
     finally:
         await system.aclose()
+
+
+async def whole_id(system: DataMind, given: str) -> str:
+    """The id that the beginning of a receipt id stands for, as tables show it; any other id as it is.
+
+    Raises:
+        InputInvalid: Several receipts begin like that.
+    """
+    from datamind.core.errors import InputInvalid
+
+    if not given.startswith("rcpt_"):
+        return given
+    found = [
+        receipt_id
+        for control in system.services.controls()
+        for receipt_id in await control.receipts.starting_with(given)
+    ]
+    if len(found) > 1 and given not in found:
+        raise InputInvalid(f"several receipts begin with {given[:80]!r};", hint="give more of the id.")
+    return found[0] if len(found) == 1 else given
 
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:

@@ -192,12 +192,12 @@ _SCOPES: Final = (
 
 
 def take_scope(text: str) -> tuple[str, str]:
-    """The scope that words such as "for this session" name, and the text without them; ``profile`` by default."""
+    """The scope that words such as "for this session" name, and the text without them; empty when none does."""
     for scope, pattern in _SCOPES:
         if pattern.search(text):
             rest = pattern.sub(" ", text, count=1).strip()
             return scope, re.sub(r"\s+(?=[.!?。！？,，])", "", rest)
-    return "profile", text
+    return "", text
 
 
 _SAID: Final = re.compile(

@@ -18,6 +18,7 @@ MAX_QUESTION_CHARS: Final = 2_000
 
 _MAX_QUERY_CHARS: Final = 1_500
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|my|me|mine|we|our|us)\b|我|咱", re.IGNORECASE)
+_SPEAKER: Final = re.compile(r"\b(?:i|i'm|my|me|mine)\b|我(?!们)", re.IGNORECASE)
 _LISTING: Final = re.compile(
     r"\b(?:what|which) (?:are|were|\w+(?: \w+)?s (?:do|does|did|are|were|can|should|must|have))\b"
     r"|\b(?:list|all|steps|ingredients|items)\b|哪些|有什么|什么材料|步骤|清单|列出|分别|用料|食材",
@@ -59,6 +60,11 @@ class Question:
         # Alone, a character finds the words that have it in another place.
         words += [term.text for term in self.terms if term.weak == term.text and term.weight >= LOOSE]
         return " ".join(dict.fromkeys([*words, *(term.text for term in self.context)]))[:_MAX_QUERY_CHARS]
+
+
+def is_of_the_speaker(text: str) -> bool:
+    """Whether a text speaks of the one who speaks, alone: "my", not "our"."""
+    return _SPEAKER.search(text) is not None
 
 
 def analyse(text: str) -> Question:

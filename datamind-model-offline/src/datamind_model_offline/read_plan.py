@@ -16,7 +16,7 @@ from datamind_model_offline.extract import SURE, Answer, Quote, choose, leading_
 from datamind_model_offline.grammar import FormName, Parsed, parse_question
 from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
-from datamind_model_offline.question import Question, analyse, with_context
+from datamind_model_offline.question import Question, analyse, is_of_the_speaker, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
 from datamind_model_offline.structured import bridge_stage, graph_stage, parts_of, structured_answer, table_stage
 from datamind_model_offline.utilities import utility_call
@@ -282,8 +282,16 @@ def _final_text(reading: Reading) -> str:
         return told
     answer = _answer(reading)
     if answer is None:
-        return _nothing(reading)
-    return "\n".join(f"{quote.text} [{quote.cite}]" for quote in answer.quotes)
+        return "\n".join(filter(None, [_of_memory(reading), _nothing(reading)]))
+    told = _of_memory(reading)
+    return (f"{told}\n" if told else "") + "\n".join(f"{quote.text} [{quote.cite}]" for quote in answer.quotes)
+
+
+def _of_memory(reading: Reading) -> str:
+    """That memory is off, where what the user said of himself is asked for: documents may say something like it."""
+    status = reading.conversation.surfaces.get("memory")
+    asks = reading.parsed.form in (FormName.CURRENT, FormName.HISTORY) and is_of_the_speaker(reading.question.text)
+    return say(reading.language, "memory_off") if asks and status is not None and not status.available else ""
 
 
 def _nothing(reading: Reading) -> str:

@@ -76,7 +76,7 @@ def _instead(conversation: Conversation, language: str, what: str) -> Plan:
         if conversation.has("kb_add_text"):
             return Plan(calls=(known_arguments(conversation, _kept(text)),))
         if conversation.has("memory_save") and len(text) <= _MEMORY_CHARS:
-            return Plan(calls=(known_arguments(conversation, _saved(text, "profile")),))
+            return Plan(calls=(known_arguments(conversation, _saved(text, "")),))
     key = "none_to_remove" if what.startswith("forget") else "no_surface"
     return Plan(text=say(language, key, what=say(language, f"what_{what}")))
 
@@ -107,7 +107,7 @@ def _remembered(said: str) -> list[PlannedCall]:
         return [_kept(said)]
     when, text = take_said(said)
     first, rest = take_scope(text)
-    if first != "profile" and text.endswith(rest.removeprefix("that ").strip()):
+    if first and text.endswith(rest.removeprefix("that ").strip()):
         return [_saved(sentence.removeprefix("that "), first, when) for sentence in _sentences(rest)]
     return [_saved(sentence, scope, when) for scope, sentence in map(take_scope, _sentences(text))]
 
@@ -119,7 +119,7 @@ def _changed(what: str, value: str) -> PlannedCall:
     statement = parse_statement(text) or parse_statement(text[:1].upper() + text[1:])
     if statement is None:
         return PlannedCall("memory_update", {"query": what, "text": text})
-    return _saved(text, "profile")
+    return _saved(text, "")
 
 
 def _stated(text: str) -> list[PlannedCall]:
@@ -147,7 +147,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _saved(text: str, scope: str, when: str = "") -> PlannedCall:
-    arguments: dict[str, Any] = {"text": text, "kind": kind_of(text), "scope": scope}
+    arguments: dict[str, Any] = {"text": text, "kind": kind_of(text)}
+    if scope:
+        arguments["scope"] = scope
     statement = parse_statement(text)
     if statement is not None:
         arguments |= {"subject": statement.subject, "attribute": statement.attribute, "value": statement.value}

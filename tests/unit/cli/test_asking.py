@@ -39,9 +39,18 @@ def test_ask_shows_the_answer_the_evidence_and_the_status(run, stored):
 
 @pytest.mark.usefixtures("light_set")
 def test_notices_stand_on_standard_error(run, stored):
-    result = run("ask", QUESTION)
+    result = run("ask", QUESTION, "-v")
     assert "note: off here: db" in result.stderr
     assert "note:" not in result.stdout
+
+
+@pytest.mark.usefixtures("light_set")
+def test_what_is_off_is_said_where_nothing_was_found_and_not_before_every_answer(run, stored):
+    answered = run("ask", QUESTION)
+    assert "off here" not in answered.stdout + answered.stderr
+    nothing = run("ask", "zebra")
+    assert "note:" not in nothing.stderr
+    assert " · off here: db, graph · " in nothing.stdout.splitlines()[-1]
 
 
 def test_words_may_stand_without_quotes_and_a_dash_reads_standard_input(run, stored):
@@ -120,7 +129,7 @@ def test_trace_and_why_follow_the_newest_answer_or_any_id(run, run_json, stored)
     assert run_json("trace", evidence_id)["receipts"] == run_json("trace", receipt_id)["receipts"]
     assert run_json("trace", receipt_id)["cited_by"] == [answer["trace_id"]]
     shown = run("trace").stdout
-    for part in (QUESTION, FACT, receipt_id, "sha-256", "outcome"):
+    for part in (QUESTION, FACT, receipt_id[:18], "sha-256", "outcome"):
         assert part in shown
     sentences = run("why").stdout
     assert f"The question was “{QUESTION}”." in sentences

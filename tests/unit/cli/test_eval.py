@@ -66,8 +66,9 @@ def test_a_line_that_is_wrong_is_named(tmp_path, change, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "first line"),
-        (json.dumps(GOOD), "first line"),
+        ("", "is empty, so it has no first line"),
+        (json.dumps(GOOD), "line 1 names no corpus"),
+        ('{"ingest": []}', "has no question"),
         ('{"ingest": "docs"}', "not a list of paths"),
         ('{"ingest": ["absent"]}', "does not exist"),
         ('{"ingest": []}\n[1]', "line 2 is not a JSON object"),

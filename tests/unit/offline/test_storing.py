@@ -21,7 +21,7 @@ def told(done):
 async def test_remember_keeps_the_words_and_fills_the_fact():
     done = await stored("Please remember that I live in Oslo.")
     fact = {"subject": "user", "attribute": "residence", "value": "Oslo", "functional": True}
-    assert told(done) == [("memory_save", {"text": "I live in Oslo.", "kind": "fact", "scope": "profile", **fact})]
+    assert told(done) == [("memory_save", {"text": "I live in Oslo.", "kind": "fact", **fact})]
     assert done.text == "Saved to memory: “I live in Oslo.” (receipt rcpt_1.default)"
 
 
@@ -62,22 +62,22 @@ async def test_the_kind_is_told_by_words(text, kind):
         ("Remember for this session that the room is B12.", "session", "the room is B12."),
         ("记住，在所有项目中都用中文回答", "global", "用中文回答"),
         ("本次会话中请记住我在三楼", "session", None),
-        ("Remember that I prefer tea.", "profile", "I prefer tea."),
+        ("Remember that I prefer tea.", None, "I prefer tea."),
     ],
 )
 async def test_words_choose_the_scope(text, scope, kept):
     done = await stored(text)
     if kept is None:
         return
-    assert (done.arguments()["scope"], done.arguments()["text"]) == (scope, kept)
+    assert (done.arguments().get("scope"), done.arguments()["text"]) == (scope, kept)
 
 
 async def test_several_statements_are_several_memories():
     done = await stored("I live in Oslo. My favourite editor is Vim everywhere. We decided to use Rust.")
-    assert [(a["text"], a["scope"]) for _, a in told(done)] == [
-        ("I live in Oslo.", "profile"),
+    assert [(a["text"], a.get("scope")) for _, a in told(done)] == [
+        ("I live in Oslo.", None),
         ("My favourite editor is Vim.", "global"),
-        ("We decided to use Rust.", "profile"),
+        ("We decided to use Rust.", None),
     ]
 
 
@@ -124,9 +124,7 @@ async def test_a_text_goes_to_the_knowledge_base():
 
 async def test_without_a_knowledge_base_a_short_text_is_remembered():
     done = await stored("The pump is checked every May.", tools=("memory_save",))
-    assert told(done) == [
-        ("memory_save", {"text": "The pump is checked every May.", "kind": "fact", "scope": "profile"})
-    ]
+    assert told(done) == [("memory_save", {"text": "The pump is checked every May.", "kind": "fact"})]
 
 
 async def test_without_a_surface_it_says_so():

@@ -5,7 +5,7 @@ import click
 from datamind_cli.exits import ExitCode
 from datamind_cli.records import answer_status, show_evidence, show_notices
 from datamind_cli.render import Output
-from datamind_cli.session import given_text, opened_system, run
+from datamind_cli.session import given_text, opened_for_reading, run
 from datamind_cli.state import State, common_options, state_of
 
 
@@ -27,7 +27,7 @@ def cli(ctx: click.Context, question: tuple[str, ...], session: str, everything:
 
 async def _ask(state: State, question: str, session: str, everything: bool) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         result = await system.query(question, session=session)
     if out.is_json:
         out.json(result)

@@ -43,7 +43,8 @@ def cli(ctx: click.Context) -> int:
 
 async def _checks(state: State) -> list[Check]:
     from datamind.agent.listing import make_host
-    from datamind.plugins import PluginHost
+    from datamind.plugins import PluginHost, ProviderRegistry
+    from datamind_cli.initialising import absent_defaults
 
     host = PluginHost(environ=lenient_environ())
     host.commands(BUILT_IN)
@@ -54,11 +55,12 @@ async def _checks(state: State) -> list[Check]:
     except DataMindError as error:
         return [*plugin_checks(host.records, host.unmatched), *environment, failed("settings", error)]
     checks = [*environment, Check("settings", "ok", f"profile {settings.data.profile}"), *folder_checks(settings)]
+    absent = absent_defaults(settings, ProviderRegistry(host))
     host = make_host(settings, strict=False)
     host.commands(BUILT_IN)
     try:
         async with opened_system(state, settings, host=host) as system:
-            checks += [check async for check in system_checks(system)]
+            checks += [check async for check in system_checks(system, absent)]
     except DataMindError as error:
         checks.append(failed("start", error))
     return [*plugin_checks(host.records, host.unmatched), *checks]

@@ -12,7 +12,7 @@ from datamind_cli.embedding import drained, show_drain
 from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import IngestApprover, outcome_of, show_store_result
 from datamind_cli.render import Output, count_of
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_writing, opened_system, run
 from datamind_cli.state import State, common_options, state_of
 from datamind_cli.streams import progress_line
 
@@ -66,7 +66,7 @@ async def _ingest(
     report: DrainReport | None = None
     try:
         approver = IngestApprover(state, drops_gone=drops_gone)
-        async with opened_system(state, approver=approver) as system:
+        async with opened_for_writing(state, approver=approver) as system:
             before = await system.receipts.count()
             with progress_line(enabled=not state.as_json) as approver.line:
                 result = await system.ingest(

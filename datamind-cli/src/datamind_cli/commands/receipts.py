@@ -5,7 +5,7 @@ import click
 from datamind_cli.exits import ExitCode
 from datamind_cli.records import show_receipt, show_receipts
 from datamind_cli.render import Output, count_of
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, run, whole_id
 from datamind_cli.state import State, common_options, state_of
 
 
@@ -26,7 +26,7 @@ def cli(ctx: click.Context, receipt_id: str | None, limit: int, offset: int, sur
 
 async def _list(state: State, limit: int, offset: int, surface: str) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         page = await system.receipts.latest(limit=limit, offset=offset, surface=surface)
         total = await system.receipts.count()
     if out.is_json:
@@ -41,8 +41,8 @@ async def _show(state: State, receipt_id: str) -> ExitCode:
     from datamind.core.errors import NotFound
 
     out = Output(state)
-    async with opened_system(state) as system:
-        receipt = await system.receipts.get(receipt_id)
+    async with opened_for_reading(state) as system:
+        receipt = await system.receipts.get(await whole_id(system, receipt_id))
     if receipt is None:
         hint = "`datamind receipts` lists them."
         raise NotFound(f"there is no receipt {receipt_id[:80]!r} in profile {system.profile.name!r};", hint=hint)

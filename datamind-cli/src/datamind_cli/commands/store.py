@@ -5,13 +5,17 @@ import click
 from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import outcome_of, show_store_result
 from datamind_cli.render import Output
-from datamind_cli.session import given_text, opened_system, run
+from datamind_cli.session import given_text, opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 
 
 @click.command("store")
 @click.argument("text", nargs=-1)
-@click.option("--session", default="", help="Conversation it belongs to; session memories are seen only there.")
+@click.option(
+    "--session",
+    default="",
+    help='Conversation it belongs to: what is remembered is seen only there, unless the text says "in all projects".',
+)
 @click.option("--key", default="", help="Idempotency key: storing the same text again under it changes nothing.")
 @common_options
 @click.pass_context
@@ -26,7 +30,9 @@ def cli(ctx: click.Context, text: tuple[str, ...], session: str, key: str) -> in
 
 
 async def _store(state: State, text: str, session: str, key: str) -> ExitCode:
-    async with opened_system(state) as system:
-        result = await system.ingest(text, session=session, idempotency_key=key)
+    async with opened_for_writing(state) as system:
+        result = await system.ingest(
+            text, session=session, idempotency_key=key, memory_scope="session" if session else ""
+        )
     show_store_result(Output(state), result)
     return outcome_of(result)

@@ -6,7 +6,7 @@ import click
 
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output, shorten
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, run
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def cli(ctx: click.Context, role: str | None) -> int:
 
 async def _tools(state: State, role: str | None) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         rows = [_described(spec) for spec in system.catalogue]
     rows = [row for row in rows if role in (None, row["role"])]
     if out.is_json:

@@ -7,7 +7,7 @@ import click
 from datamind_cli.exits import ExitCode
 from datamind_cli.records import show_evidence, show_receipts, source_label
 from datamind_cli.render import Output, shorten
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, run, whole_id
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def cli(ctx: click.Context, any_id: str | None) -> int:
 
 async def _trace(state: State, any_id: str | None) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
-        trace = await system.trace(any_id or await newest_answer(system))
+    async with opened_for_reading(state) as system:
+        trace = await system.trace(await whole_id(system, any_id or await newest_answer(system)))
     if out.is_json:
         out.json(trace)
     else:

@@ -5,7 +5,7 @@ import click
 from datamind_cli.commands.trace import newest_answer
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, run, whole_id
 from datamind_cli.state import State, common_options, state_of
 
 
@@ -21,8 +21,8 @@ def cli(ctx: click.Context, any_id: str | None) -> int:
 
 async def _why(state: State, any_id: str | None) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
-        trace = await system.trace(any_id or await newest_answer(system))
+    async with opened_for_reading(state) as system:
+        trace = await system.trace(await whole_id(system, any_id or await newest_answer(system)))
     if out.is_json:
         out.json({"asked": trace.asked, "sentences": trace.sentences()})
         return ExitCode.OK

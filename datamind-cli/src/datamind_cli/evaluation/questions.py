@@ -48,7 +48,7 @@ def read_qa_file(path: Path) -> QaFile:
     """
     rows = list(_rows(path))
     if not rows or set(rows[0][1]) != {"ingest"}:
-        raise InputInvalid(f"the first line of {path.name!r} is not", hint='{"ingest": [paths]}.')
+        raise InputInvalid(_first_line_problem(path, rows), hint='It must be {"ingest": [paths]}.')
     entries = rows[0][1]["ingest"]
     if not _are_strings(entries):
         raise InputInvalid(f'{path.name}, line {rows[0][0]}: "ingest" is not a list of paths.')
@@ -57,8 +57,19 @@ def read_qa_file(path: Path) -> QaFile:
         if not place.exists():
             raise InputInvalid(f"{path.name} names {str(place)!r}, which does not exist.")
     questions = [_question(path, number, row) for number, row in rows[1:]]
+    if not questions:
+        raise InputInvalid(f"{path.name} has no question;", hint="each line after the first is one.")
     _refuse_repeated(path, questions)
     return QaFile(path, ingest, tuple(questions))
+
+
+def _first_line_problem(path: Path, rows: Sequence[tuple[int, dict[str, Any]]]) -> str:
+    if not rows:
+        return f"{path.name} is empty, so it has no first line."
+    number, row = rows[0]
+    return (
+        f"{path.name}, line {number} names no corpus: its keys are {', '.join(map(repr, sorted(row)))[:120] or 'none'}."
+    )
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -70,6 +81,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise SourceUnreadable(f"there is no file {str(path)!r};", hint="check the path.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(f"{str(path)!r} cannot be read ({error});", hint="give a JSONL file in UTF-8.") from None
     for number, line in enumerate(lines, 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from datamind.agent.base import AgentEvent, AgentLoopConfig, AgentLoopProtocol, LoopParts, LoopTurn
 from datamind.agent.direct import Direct, IngestSource
@@ -65,6 +65,7 @@ class DataMind:
         source: IngestSource,
         *,
         session: str = "",
+        memory_scope: Literal["", "session", "profile", "global"] = "",
         idempotency_key: str = "",
         progress: Progress | None = None,
     ) -> StoreResult:
@@ -76,6 +77,7 @@ class DataMind:
         Args:
             source: Text, a Path, Paths, or records (mappings).
             session: Conversation it belongs to; session memories need one.
+            memory_scope: Who sees what is remembered, where the text does not say it; the profile when empty.
             idempotency_key: The same key and content have one effect and give the same receipts.
             progress: Called after each unit with ``(done, label)``.
 
@@ -86,7 +88,12 @@ class DataMind:
             ModelError: The model failed; receipts of what was written before are kept.
         """
         ctx = RequestContext(
-            self.profile.name, Role.STORE, session=session, idempotency_key=idempotency_key, progress=progress
+            self.profile.name,
+            Role.STORE,
+            session=session,
+            memory_scope=memory_scope,
+            idempotency_key=idempotency_key,
+            progress=progress,
         )
         if not isinstance(source, str):
             return await Direct(self).ingest(source, ctx)

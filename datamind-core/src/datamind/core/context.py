@@ -21,6 +21,7 @@ class RequestContext:
     Attributes:
         session: Conversation and session-scope memories; empty outside a session.
         granted_paths: Files and folders the *user* named for this request, absolute.
+        memory_scope: Scope of what is remembered where nothing says another; the profile when empty.
         idempotency_key: The caller's key for the whole request, or empty.
         user_text: The user's own words in this request, the only text with origin ``user``.
         by_application: The arguments of calls were written by the application, not by a model.
@@ -31,6 +32,7 @@ class RequestContext:
     profile: str
     role: Role
     session: str = ""
+    memory_scope: str = ""
     trace_id: str = field(default_factory=lambda: new_id("trace"))
     granted_paths: tuple[Path, ...] = ()
     idempotency_key: str = ""

@@ -31,6 +31,11 @@ class ReceiptLog:
         found = await self._db.read(lambda db: _receipts(db.execute(query, (receipt_id,))))
         return found[0] if found else None
 
+    async def starting_with(self, prefix: str, *, limit: int = 2) -> Sequence[str]:
+        """Ids that begin with ``prefix``, in order; two are enough to see that it is not unique."""
+        query = "SELECT receipt_id FROM receipts WHERE substr(receipt_id, 1, ?) = ? ORDER BY receipt_id LIMIT ?"
+        return await self._db.read(lambda db: [row[0] for row in db.execute(query, (len(prefix), prefix, limit))])
+
     async def of_trace(self, trace_id: str) -> Sequence[IngestReceipt]:
         """All receipts of one request, in the order they were written."""
         query = "SELECT body FROM receipts WHERE trace_id = ? ORDER BY seq"

@@ -51,7 +51,7 @@ class Trace(Record):
         if self.answer is not None:
             lines.append(f"The question was “{self.question}”.")
             lines.append(f"The answer cites {_count(len(self.answer.citations), 'passage')}: {self.answer.answer}")
-        lines += [_evidence_sentence(number, item) for number, item in enumerate(self.evidence, 1)]
+        lines += self._evidence_sentences()
         lines += [_receipt_sentence(receipt) for receipt in self.receipts]
         kinds = ", ".join(f"{entry.kind} (record {entry.seq})" for entry in self.audit)
         if kinds:
@@ -60,6 +60,16 @@ class Trace(Record):
             verb = "rests" if len(self.cited_by) == 1 else "rest"
             lines.append(f"{_count(len(self.cited_by), 'answer')} {verb} on it: {', '.join(self.cited_by)}.")
         return lines
+
+    def _evidence_sentences(self) -> list[str]:
+        """What is cited first, then what was read beside it."""
+        lines = [_evidence_sentence(number, item) for number, item in enumerate(self.evidence, 1)]
+        if self.answer is None or len(self.evidence) < len(self.answer.evidence):
+            return lines
+        cited = {citation.number for citation in self.answer.citations}
+        named = [line for number, line in enumerate(lines, 1) if number in cited]
+        others = [line for number, line in enumerate(lines, 1) if number not in cited]
+        return [*named, *(f"Also looked at: {line}" for line in others)]
 
 
 async def find_trace(asked: str, controls: Sequence[Control]) -> Trace:

@@ -81,6 +81,12 @@ _HTML_START: Final = re.compile(
     rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.{0,400}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.I | re.S
 )
 _HTML_WITHIN: Final = 1_024
+_LINE_CHARS: Final = 100
+_UNDERLINE: Final = re.compile(r"([=*~_-])\1{2,}")
+# Neither a sentence, nor a list item, nor "key: value", nor a log line.
+_LIKE_TITLE: Final = re.compile(
+    r"(?![-+•>|\[{(<]|\d{4}-\d\d-\d\d[T ]\d)(?=.*\w)[^:：;；|\t{}]*[^.,;:!?。，；：！？…\s]"
+)
 
 _MAX_TITLE_CHARS: Final = 200
 _TITLE_SEARCH_CHARS: Final = 64 * 1024
@@ -140,7 +146,7 @@ class TextLoader:
     media_types = (PLAIN, MARKDOWN, JSON, JSON_LINES, XML)
 
     async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
-        """The decoded text; the title of Markdown is its first heading.
+        """The decoded text; the title of Markdown is its first heading, of plain text a first line like one.
 
         Raises:
             SourceUnreadable: The bytes are another format, binary or in an encoding that is not known.
@@ -152,7 +158,7 @@ class TextLoader:
         text, encoding = await anyio.to_thread.run_sync(decode_text, content)
         if len(text) > limits.max_characters:
             raise LimitExceeded(f"{len(text)} characters are more than the limit of {limits.max_characters}")
-        title = first_heading(text) if media_type == MARKDOWN else ""
+        title = first_heading(text) if media_type == MARKDOWN else first_line_title(text)
         return LoadedDocument(text=text, title=title, media_type=media_type, encoding=encoding)
 
 
@@ -164,6 +170,16 @@ def _refuse_other_formats(content: bytes, media_type: str) -> None:
             code="source_unreadable.binary",
             hint="Give the file its own extension.",
         )
+
+
+def first_line_title(text: str) -> str:
+    """The first line of a plain text, if it stands like a title: short, no sentence, an empty line or a rule below."""
+    first, _, rest = text.lstrip("\ufeff\r\n ").partition("\n")
+    line = first.strip().strip("=*# ").strip()
+    below = rest.partition("\n")[0].strip()
+    is_apart = not below or _UNDERLINE.fullmatch(below) is not None
+    is_title = bool(rest.strip()) and len(line) <= _LINE_CHARS and _LIKE_TITLE.fullmatch(line) is not None
+    return line if is_title and is_apart else ""
 
 
 def first_heading(markdown: str) -> str:

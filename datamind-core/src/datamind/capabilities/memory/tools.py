@@ -133,8 +133,11 @@ async def _namespaces(args: NamespacesArguments, ctx: ToolContext) -> ToolOutput
 
 
 async def _plan_save(args: SaveArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
-    shared = args.scope is MemoryScope.GLOBAL
-    yield _planned({**_fact(args, ctx), "scope": args.scope.value}, args.text, ctx, shared)
+    scope = args.scope
+    if "scope" not in args.model_fields_set and ctx.request.memory_scope:
+        scope = MemoryScope(ctx.request.memory_scope)
+    shared = scope is MemoryScope.GLOBAL
+    yield _planned({**_fact(args, ctx), "scope": scope.value}, args.text, ctx, shared)
 
 
 async def _save(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
