@@ -82,7 +82,7 @@ _HTML_START: Final = re.compile(
 )
 _HTML_WITHIN: Final = 1_024
 _LINE_CHARS: Final = 100
-_UNDERLINE: Final = re.compile(r"([=*~_-])\1{2,}")
+_RULE: Final = re.compile(r"([=*~_-])\1{2,}")
 # Neither a sentence, nor a list item, nor "key: value", nor a log line.
 _LIKE_TITLE: Final = re.compile(
     r"(?![-+•>|\[{(<]|\d{4}-\d\d-\d\d[T ]\d)(?=.*\w)[^:：;；|\t{}]*[^.,;:!?。，；：！？…\s]"
@@ -177,7 +177,7 @@ def first_line_title(text: str) -> str:
     first, _, rest = text.lstrip("\ufeff\r\n ").partition("\n")
     line = first.strip().strip("=*# ").strip()
     below = rest.partition("\n")[0].strip()
-    is_apart = not below or _UNDERLINE.fullmatch(below) is not None
+    is_apart = not below or _RULE.fullmatch(below) is not None
     is_title = bool(rest.strip()) and len(line) <= _LINE_CHARS and _LIKE_TITLE.fullmatch(line) is not None
     return line if is_title and is_apart else ""
 
