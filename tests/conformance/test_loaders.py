@@ -31,6 +31,9 @@ class TestTextLoader(LoaderConformance):
         Sample("text/plain", LATIN.encode("cp1252"), [LATIN]),
         Sample("text/plain", LATIN.encode("utf-16"), [LATIN]),
         Sample("text/markdown", CHINESE.encode("gb18030"), [CHINESE]),
+        Sample("application/json", b'{"berth": 3}', ['{"berth": 3}']),
+        Sample("application/x-ndjson", b'{"berth": 3}\n{"berth": 4}\n', ['{"berth": 3}', '{"berth": 4}']),
+        Sample("application/xml", b"<berth>three</berth>", ["<berth>three</berth>"]),
     )
     broken = (
         ("text/plain", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),

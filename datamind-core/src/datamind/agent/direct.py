@@ -16,7 +16,7 @@ from datamind.agent.keeping import with_all_receipts
 from datamind.agent.results import make_store_result, surfaces_used, trace_of
 from datamind.capabilities.ingest.files import Located, read_file
 from datamind.core.context import RequestContext
-from datamind.core.errors import AccessDenied, DataMindError, InputInvalid, NotFound, SurfaceUnavailable
+from datamind.core.errors import DataMindError, InputInvalid, NotFound, SurfaceUnavailable, error_of
 from datamind.core.outcome import ToolOutcome, outcome_of_error
 from datamind.core.receipts import StoreResult
 from datamind.core.types import DataSurface, Role
@@ -66,7 +66,7 @@ class Direct:
         # A call that broke off has its receipts in the ledger alone.
         result = await with_all_receipts(result, self._system.services, refused=bool(refused or plan.off))
         if not result.receipts and (refused or plan.off):
-            raise _error(refused[0]) if refused else self._off(plan)
+            raise error_of(refused[0].code, refused[0].message) if refused else self._off(plan)
         return result
 
     async def _plan(
@@ -142,8 +142,3 @@ def grant(path: Path) -> Path:
     except (OSError, RuntimeError, ValueError):
         raise NotFound(f"there is no file or folder {str(path)[:200]!r}", code="not_found.file") from None
     return resolved
-
-
-def _error(outcome: ToolOutcome) -> DataMindError:
-    kind = AccessDenied if outcome.denied and outcome.code.partition(".")[0].endswith("denied") else DataMindError
-    return kind(outcome.message, code=outcome.code)
