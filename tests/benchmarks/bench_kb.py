@@ -1,12 +1,13 @@
 """The KB store: writing, searching by words and vectors together, memory; ranking with ``DATAMIND_BENCH_DATA``.
 
-Vectors are random, of 384 dimensions. Writing goes through the store alone ("rows to disk") and through the whole
-system with its ledger, one receipt a file ("files").
+Vectors are random, of 384 dimensions. Writing goes through the store alone and through the whole system with its
+ledger: one receipt a file ("files"), or one for all chunks of a file ("cut chunks").
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import resource
@@ -41,6 +42,7 @@ WEIGHTS = [1 / (rank + 10) for rank in range(len(WORDS))]
 def rows() -> Iterator[str]:
     yield from asyncio.run(ranking())
     yield from asyncio.run(files())
+    yield from asyncio.run(cut_chunks())
     for size in (10_000, 100_000):
         yield from asyncio.run(searching(size))
 
@@ -98,6 +100,30 @@ async def files() -> list[str]:
     return [written(f"1,000 files, {chunks:,} chunks, a receipt each", chunks, cpu, wall)]
 
 
+async def cut_chunks() -> list[str]:
+    """10,000 chunks of one file in one commit with one receipt, the store being open; then as many, their words known."""
+    rng = random.Random(4)
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = Settings(
+            data={"base_dir": folder / "base"},
+            hooks={"audit_key": folder / "keys", "path_allowlist_extra": [folder]},
+        )
+        async with await build_datamind(settings, enable=["kb"]) as system:
+            await system.call("kb_add_text", {"text": "opens the store"}, role=Role.STORE)
+            for turn in ("first", "next"):
+                path = folder / f"{turn}.jsonl"
+                rows = [{"id": str(n), "title": f"Note {n}", "text": paragraph(rng, 45)} for n in range(CHUNKS)]
+                path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+                cpu, wall = time.process_time(), time.perf_counter()
+                stored = await system.call("kb_add_chunks", {"path": str(path)}, role=Role.STORE)
+                cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+                assert stored.receipts[0].result.items_written == CHUNKS
+                lines.append(written(f"{turn} {CHUNKS:,} cut chunks of a file, one receipt", CHUNKS, cpu, wall))
+    return lines
+
+
 async def searching(size: int) -> list[str]:
     rng = random.Random(2)
     documents = [make_document(f"{n}.txt", *(paragraph(rng, 45) for _ in range(10))) for n in range(size // 10)]
@@ -108,7 +134,7 @@ async def searching(size: int) -> list[str]:
         await store.put_documents(documents)
         await store.sync()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        lines.append(written(f"{size:,} chunks with words, rows to disk", size, cpu, wall))
+        lines.append(written(f"{size:,} chunks with words, store alone", size, cpu, wall, goal=False))
         ids = [chunk_id for one in documents for chunk_id in one.chunk_ids]
         for first in range(0, size, 5_000):
             await store.put_vectors(MODEL, ids[first : first + 5_000], vectors[first : first + 5_000].tobytes())
@@ -151,10 +177,11 @@ def paragraph(rng: random.Random, words: int) -> str:
     return " ".join(rng.choices(WORDS, WEIGHTS, k=words + rng.randrange(-9, 10))) + f" {rng.randrange(10**6)}."
 
 
-def written(what: str, chunks: int, cpu: float, wall: float) -> str:
+def written(what: str, chunks: int, cpu: float, wall: float, *, goal: bool = True) -> str:
+    """The goal is one of writes that have their receipt; a part of the way cannot meet it."""
     speed = chunks / cpu
-    verdict = "met" if speed >= GOAL_CHUNKS else "MISSED"
-    return f"{what:<44} {speed:>8,.0f} chunks/CPU s  ({chunks / wall:,.0f}/s)  goal {GOAL_CHUNKS:,} {verdict}"
+    verdict = f"  goal {GOAL_CHUNKS:,} {'met' if speed >= GOAL_CHUNKS else 'MISSED'}" if goal else ""
+    return f"{what:<44} {speed:>8,.0f} chunks/CPU s  ({chunks / wall:,.0f}/s){verdict}"
 
 
 def resident_mb() -> float:

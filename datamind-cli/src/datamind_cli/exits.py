@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from datamind.core import errors
+
+if TYPE_CHECKING:
+    from datamind.core.receipts import IngestReceipt
 
 
 class ExitCode(IntEnum):
@@ -72,3 +75,11 @@ def exit_code_of_failures(codes: Iterable[str]) -> ExitCode:
     """The exit code of writes that did not all succeed, from the error code of each that failed."""
     kinds = {exit_code_of(code) for code in codes}
     return ExitCode.DENIED if kinds == {ExitCode.DENIED} else ExitCode.NEGATIVE
+
+
+def exit_code_of_receipts(receipts: Sequence[IngestReceipt]) -> ExitCode:
+    """The exit code of writes that all have their receipt."""
+    failed = [receipt.result.error.code for receipt in receipts if receipt.result.error]
+    if failed:
+        return exit_code_of_failures(failed)
+    return ExitCode.NEGATIVE if any(receipt.status == "partial" for receipt in receipts) else ExitCode.OK

@@ -10,7 +10,7 @@ from datamind_cli.render import Output, count_of, shorten
 
 if TYPE_CHECKING:
     from datamind.core.evidence import Evidence, InferenceResult, Locator
-    from datamind.core.receipts import IngestReceipt, StoreResult
+    from datamind.core.receipts import Detected, IngestReceipt, StoreResult
     from datamind.core.results import Notice, RunResult
     from datamind.core.source import SourceRef
 
@@ -18,6 +18,7 @@ EVIDENCE_COLUMNS: Final = ("n", "surface", "source", "span", "receipts", "conten
 RECEIPT_COLUMNS: Final = ("receipt", "surface", "operation", "status", "items", "source")
 _CONTENT_CHARS: Final = 120
 _ID_CHARS: Final = 12
+_SHOWN_REJECTS: Final = 10
 _NORMAL_STOPS: Final = ("end_turn", "direct")
 _SURFACE_OFF: Final = "surface_off."
 _RECEIPT_CHARS: Final = 18
@@ -43,6 +44,8 @@ def source_label(source: SourceRef | None) -> str:
     scheme, _, rest = source.uri.partition(":")
     if scheme == "file":
         return unquote(rest)
+    if scheme == "chunk":
+        return rest
     return f"text {rest[:12]}" if source.kind == "text" else source.kind
 
 
@@ -172,6 +175,14 @@ def show_notices(out: Output, notices: Iterable[Notice]) -> None:
         out.note(f"note: {message}")
     if off and out.verbosity:
         out.note(f"note: off here: {', '.join(dict.fromkeys(off))} (`datamind doctor` says why)")
+
+
+def show_rejected(out: Output, found: Detected) -> None:
+    """Which lines of a file were left out, and by which code."""
+    if found.rejected_total:
+        lines = ", ".join(f"{row.line} ({row.code})" for row in found.rejected[:_SHOWN_REJECTS])
+        more = ", ..." if found.rejected_total > _SHOWN_REJECTS else ""
+        out.line(f"{count_of(found.rejected_total, 'line')} left out: {lines}{more}")
 
 
 def show_receipt(out: Output, receipt: IngestReceipt) -> None:

@@ -101,31 +101,22 @@ def import_(ctx: click.Context, /, path: str, **given: Any) -> int:
 
 
 async def _import(state: State, path: str, given: dict[str, Any]) -> ExitCode:
-    from datamind.agent.direct import grant
-    from datamind.core.context import RequestContext
-    from datamind.core.errors import error_of
-    from datamind.core.types import Role
-    from datamind_cli.exits import exit_code_of_failures
-    from datamind_cli.records import show_receipts
+    from datamind_cli.exits import exit_code_of_receipts
+    from datamind_cli.ingesting import written_from_path
+    from datamind_cli.records import show_receipts, show_rejected
 
     out = Output(state)
-    named = grant(Path(path))
-    arguments = {"path": str(named), **given, "key": list(given["key"])}
+    arguments = {**given, "key": list(given["key"])}
     async with opened_system(state) as system:
-        ctx = RequestContext(system.profile.name, Role.STORE, granted_paths=(named,), by_application=True)
-        outcome = await system.call("db_import_path", arguments, role=Role.STORE, ctx=ctx)
-    if outcome.is_error and not outcome.receipts:
-        raise error_of(outcome.code, outcome.message)
+        outcome = await written_from_path(system, "db_import_path", path, arguments)
     if out.is_json:
         out.json(list(outcome.receipts))
     else:
         show_receipts(out, outcome.receipts)
         for receipt in outcome.receipts:
             _say_what_was_found(out, ", ".join(receipt.result.ids), receipt.result.detected)
-    failed = [receipt.result.error.code for receipt in outcome.receipts if receipt.result.error]
-    if failed:
-        return exit_code_of_failures(failed)
-    return ExitCode.NEGATIVE if any(receipt.status == "partial" for receipt in outcome.receipts) else ExitCode.OK
+            show_rejected(out, receipt.result.detected)
+    return exit_code_of_receipts(outcome.receipts)
 
 
 def _say_what_was_found(out: Output, table: str, found: Detected) -> None:
@@ -144,10 +135,6 @@ def _say_what_was_found(out: Output, table: str, found: Detected) -> None:
         out.line(f"column {before!r} is called {name!r}")
     if found.other_sheets:
         out.line(f"not read: {', '.join(map(repr, found.other_sheets))}; import them with --sheet")
-    if found.rejected_total:
-        lines = ", ".join(f"{row.line} ({row.code})" for row in found.rejected[:10])
-        more = ", ..." if found.rejected_total > 10 else ""
-        out.line(f"{count_of(found.rejected_total, 'line')} left out: {lines}{more}")
 
 
 @cli.command("query")

@@ -6,7 +6,7 @@ import click
 
 from datamind.core.errors import SurfaceUnavailable
 from datamind_cli.exits import ExitCode
-from datamind_cli.records import show_receipts
+from datamind_cli.records import show_receipts, show_rejected
 from datamind_cli.render import Output, count_of
 from datamind_cli.session import opened_system, run
 from datamind_cli.state import State, common_options, state_of
@@ -42,6 +42,41 @@ def optimize(ctx: click.Context) -> int:
 def reindex(ctx: click.Context) -> int:
     """Build the index again from the stored texts, beside the present one, which serves until it is done."""
     return run(lambda: _reindex(state_of(ctx)))
+
+
+@cli.command("add-chunks")
+@click.argument("path", metavar="FILE", type=click.Path())
+@click.option("--no-wait", is_flag=True, help="Leave the vectors to `datamind embed`.")
+@common_options
+@click.pass_context
+def add_chunks(ctx: click.Context, path: str, no_wait: bool) -> int:
+    """Store the chunks of FILE as they are cut: JSON Lines of {"text", "id", "title", "source", "metadata"}.
+
+    Only "text" is needed. A chunk with the "source" and "id" of one that is stored replaces it. A line that is no
+    chunk is left out and told by its number; the command exits with 1 then. Naming FILE here grants it.
+    """
+    state = state_of(ctx)
+    return run(lambda: _add_chunks(state, path, no_wait))
+
+
+async def _add_chunks(state: State, path: str, no_wait: bool) -> ExitCode:
+    from datamind_cli.embedding import drained, show_drain
+    from datamind_cli.exits import exit_code_of_receipts
+    from datamind_cli.ingesting import written_from_path
+
+    out = Output(state)
+    async with opened_system(state) as system:
+        outcome = await written_from_path(system, "kb_add_chunks", path, {})
+        drain = None if no_wait else await drained(system, state)
+    if out.is_json:
+        out.json(list(outcome.receipts))
+    else:
+        show_receipts(out, outcome.receipts)
+        for receipt in outcome.receipts:
+            show_rejected(out, receipt.result.detected)
+        if drain is not None:
+            show_drain(out, drain)
+    return exit_code_of_receipts(outcome.receipts)
 
 
 async def _status(state: State) -> ExitCode:

@@ -7,7 +7,7 @@ from typing import Literal
 from datamind.core.record import Record
 from datamind.core.types import Origin, content_hash, derived_id
 
-SourceKind = Literal["text", "file", "records", "memory", "skill", "tool"]
+SourceKind = Literal["text", "file", "chunk", "records", "memory", "skill", "tool"]
 
 
 class SourceRef(Record):
@@ -15,7 +15,8 @@ class SourceRef(Record):
 
     Attributes:
         source_id: Follows from uri and content; from the content alone for text.
-        uri: ``file:`` relative to the profile where it lies inside it, else absolute; ``text:<hash>`` for text.
+        uri: ``file:`` relative to the profile where it lies inside it, else absolute; ``text:<hash>`` for text;
+            ``chunk:<of what>#<id>`` for a chunk that came cut.
         checksum: SHA-256 of the bytes that were read.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from base64 import b32encode
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final, Literal
@@ -18,6 +19,7 @@ SHARED_PROFILE: Final = "_shared"
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_TO_CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD.encode())
 
 
 class DataSurface(StrEnum):
@@ -98,7 +100,8 @@ def derived_id(kind: str, *parts: str) -> str:
     """The id that always follows from ``parts``; what makes redoing a write idempotent."""
     framed = "".join(f"{len(part)}:{part}" for part in parts)
     digest = sha256(framed.encode("utf-8", "surrogatepass")).digest()
-    return f"{kind}_{_base32(int.from_bytes(digest[:17]) >> 6, 26)}"
+    # The first 130 bits in 26 characters: a fifth of what `_base32` takes, and of large files there are many chunks.
+    return f"{kind}_{b32encode(digest[:20])[:26].translate(_TO_CROCKFORD).decode()}"
 
 
 def content_hash(content: bytes | str) -> str:

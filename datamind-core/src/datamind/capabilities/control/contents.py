@@ -56,11 +56,13 @@ class ContentStore:
 
     def register(self, connection: sqlite3.Connection, hashed: str, content: bytes | KeptFile) -> None:
         """Record prepared content in the transaction of its intent."""
-        is_inline = isinstance(content, bytes) and len(content) <= INLINE_BYTES
-        size = len(content) if isinstance(content, bytes) else content.size
-        connection.execute(
+        self.register_all(connection, [(hashed, content)])
+
+    def register_all(self, connection: sqlite3.Connection, prepared: Iterable[tuple[str, bytes | KeptFile]]) -> None:
+        """Record many contents, each with its hash, in the transaction of their intent."""
+        connection.executemany(
             "INSERT INTO contents (content_hash, size, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            (hashed, size, content if is_inline else None),
+            ((hashed, *_size_and_body(content)) for hashed, content in prepared),
         )
 
     def read(self, connection: sqlite3.Connection, hashed: str) -> bytes:
@@ -79,6 +81,12 @@ class ContentStore:
 
     def _path(self, hashed: str) -> Path:
         return self._blobs / hashed[:2] / hashed
+
+
+def _size_and_body(content: bytes | KeptFile) -> tuple[int, bytes | None]:
+    if not isinstance(content, bytes):
+        return content.size, None
+    return len(content), content if len(content) <= INLINE_BYTES else None
 
 
 def _put(path: Path, size: int, pieces: Pieces) -> None:

@@ -61,43 +61,20 @@ class SourceLog:
 
         Returns whether this receipt ended another version, now or before the process died.
         """
-        content = text.encode("utf-8")
-        hashed = await anyio.to_thread.run_sync(self._contents.prepare, content)
+        version = StoredSource(document_id, source, "", title, metadata, (receipt_id,), "active", now(), 0)
+        return bool(await self.put_all(surface, [(version, text)], receipt_id))
 
-        def work(db: sqlite3.Connection) -> bool:
-            self._contents.register(db, hashed, content)
-            row = db.execute(
-                "SELECT receipt_ids, state FROM sources WHERE surface = ? AND source_id = ?",
-                (surface, source.source_id),
-            ).fetchone()
-            receipts = json.loads(row["receipt_ids"]) if row and row["state"] == "active" else []
-            if receipt_id not in receipts:
-                receipts.append(receipt_id)
-            revision, instant = _next_revision(db, surface), now().isoformat()
-            db.execute(
-                "UPDATE sources SET state = 'replaced', ended_at = ?, end_receipt_id = ?, revision = ?"
-                " WHERE surface = ? AND document_id = ? AND state = 'active' AND source_id != ?",
-                (instant, receipt_id, revision, surface, document_id, source.source_id),
-            )
-            db.execute(
-                "INSERT OR REPLACE INTO sources (document_id, source_id, surface, uri, content_hash, source, title,"
-                " metadata, receipt_ids, state, added_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?)",
-                (
-                    document_id,
-                    source.source_id,
-                    surface,
-                    source.uri,
-                    hashed,
-                    source.model_dump_json(),
-                    title,
-                    json.dumps(dict(metadata)),
-                    json.dumps(receipts),
-                    instant,
-                    revision,
-                ),
-            )
-            ended = "SELECT 1 FROM sources WHERE surface = ? AND document_id = ? AND end_receipt_id = ?"
-            return db.execute(ended, (surface, document_id, receipt_id)).fetchone() is not None
+    async def put_all(self, surface: DataSurface, versions: Sequence[tuple[StoredSource, str]], receipt_id: str) -> int:
+        """Make these versions the active ones of their documents, in one transaction, and keep their texts.
+
+        Returns how many other versions this receipt ended, now or before the process died.
+        """
+        contents = [text.encode("utf-8") for _, text in versions]
+        hashes = await anyio.to_thread.run_sync(lambda: list(map(self._contents.prepare, contents)))
+
+        def work(db: sqlite3.Connection) -> int:
+            self._contents.register_all(db, zip(hashes, contents, strict=True))
+            return _put(db, surface, [version for version, _ in versions], hashes, receipt_id)
 
         return await self._db.write(work)
 
@@ -137,6 +114,15 @@ class SourceLog:
         found = await self._rows(query, (surface, document_id))
         return found[0] if found else None
 
+    async def currents(self, surface: DataSurface, document_ids: Sequence[str]) -> Mapping[str, StoredSource]:
+        """The active versions of those of the documents that have one, by id."""
+        query = (
+            "SELECT * FROM sources WHERE surface = ? AND state = 'active'"
+            " AND document_id IN (SELECT value FROM json_each(?))"
+        )
+        found = await self._rows(query, (surface, json.dumps(document_ids)))
+        return {version.document_id: version for version in found}
+
     async def get(self, source_id: str) -> Sequence[StoredSource]:
         """One source on every surface that has or had it."""
         return await self._rows("SELECT * FROM sources WHERE source_id = ?", (source_id,))
@@ -167,6 +153,51 @@ class SourceLog:
 def _next_revision(db: sqlite3.Connection, surface: str) -> int:
     top = db.execute("SELECT max(revision) AS top FROM sources WHERE surface = ?", (surface,)).fetchone()["top"]
     return int(top or 0) + 1
+
+
+def _put(
+    db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource], hashes: Sequence[str], receipt_id: str
+) -> int:
+    named = json.dumps([version.document_id for version in versions])
+    same = json.dumps([version.source.source_id for version in versions])
+    held = db.execute(
+        "SELECT source_id, receipt_ids FROM sources WHERE surface = ? AND state = 'active'"
+        " AND source_id IN (SELECT value FROM json_each(?))",
+        (surface, same),
+    )
+    receipts = {row["source_id"]: json.loads(row["receipt_ids"]) for row in held}
+    revision, instant = _next_revision(db, surface), now().isoformat()
+    db.execute(
+        "UPDATE sources SET state = 'replaced', ended_at = ?, end_receipt_id = ?, revision = ?"
+        " WHERE surface = ? AND state = 'active' AND document_id IN (SELECT value FROM json_each(?))"
+        " AND source_id NOT IN (SELECT value FROM json_each(?))",
+        (instant, receipt_id, revision, surface, named, same),
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO sources (document_id, source_id, surface, uri, content_hash, source, title,"
+        " metadata, receipt_ids, state, added_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?)",
+        [
+            (
+                version.document_id,
+                version.source.source_id,
+                surface,
+                version.source.uri,
+                hashed,
+                version.source.model_dump_json(),
+                version.title,
+                json.dumps(dict(version.metadata)),
+                json.dumps(list(dict.fromkeys([*receipts.get(version.source.source_id, ()), receipt_id]))),
+                instant,
+                revision,
+            )
+            for version, hashed in zip(versions, hashes, strict=True)
+        ],
+    )
+    ended = (
+        "SELECT count(*) FROM sources WHERE surface = ? AND end_receipt_id = ?"
+        " AND document_id IN (SELECT value FROM json_each(?))"
+    )
+    return int(db.execute(ended, (surface, receipt_id, named)).fetchone()[0])
 
 
 def _stored(row: sqlite3.Row) -> StoredSource:

@@ -27,9 +27,38 @@ class ChunkSize:
 
 def make_rows(stored: StoredSource, text: str, cut: ChunkSize) -> tuple[DocumentRow, list[ChunkRow]]:
     """The document and its chunks. Pure and CPU-bound: run it in a worker thread."""
-    media_type = stored.source.media_type
+    rows = [_whole(stored, text)] if stored.source.kind == "chunk" else _cut_rows(stored, text, cut)
+    document = DocumentRow(
+        document_id=stored.document_id,
+        source=stored.source,
+        title=stored.title,
+        language=detect_language(text[:_LANGUAGE_SAMPLE]),
+        chunks=len(rows),
+        receipt_ids=stored.receipt_ids,
+        added_at=stored.added_at,
+        metadata=dict(stored.metadata),
+    )
+    return document, rows
+
+
+def _whole(stored: StoredSource, text: str) -> ChunkRow:
+    """A chunk that its user has cut: its title stands where the headings of others do."""
+    return ChunkRow(
+        chunk_id=derived_id("chunk", stored.source.source_id, f"0-{len(text)}"),
+        document_id=stored.document_id,
+        source_id=stored.source.source_id,
+        index=0,
+        start=0,
+        end=len(text),
+        text=text,
+        context=stored.title,
+        tokens=tuple(tokenize_for_index(f"{stored.title}\n{text}")),
+    )
+
+
+def _cut_rows(stored: StoredSource, text: str, cut: ChunkSize) -> list[ChunkRow]:
     rows: list[ChunkRow] = []
-    for page, chunk in _paged_chunks(text, media_type, cut):
+    for page, chunk in _paged_chunks(text, stored.source.media_type, cut):
         body = text[chunk.start : chunk.end]
         header = text[slice(*chunk.table_header)] if chunk.table_header else ""
         context = "\n".join(part for part in (" > ".join(chunk.heading_path), header) if part)
@@ -47,17 +76,7 @@ def make_rows(stored: StoredSource, text: str, cut: ChunkSize) -> tuple[Document
                 tokens=tuple(tokenize_for_index(f"{stored.title}\n{context}\n{body}")),
             )
         )
-    document = DocumentRow(
-        document_id=stored.document_id,
-        source=stored.source,
-        title=stored.title,
-        language=detect_language(text[:_LANGUAGE_SAMPLE]),
-        chunks=len(rows),
-        receipt_ids=stored.receipt_ids,
-        added_at=stored.added_at,
-        metadata=dict(stored.metadata),
-    )
-    return document, rows
+    return rows
 
 
 def _paged_chunks(text: str, media_type: str, cut: ChunkSize) -> Iterator[tuple[int | None, Chunk]]:

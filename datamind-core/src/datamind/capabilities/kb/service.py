@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 import anyio
 import anyio.to_thread
@@ -29,6 +30,7 @@ from datamind.core.protocols.kb import (
     KBStoreStatus,
     Reranker,
     Retriever,
+    SupportsBatches,
     SupportsOptimize,
     SupportsRebuild,
     SupportsStatus,
@@ -44,6 +46,7 @@ from datamind.core.types import DataSurface, derived_id
 log = logging.getLogger(__name__)
 
 _CANDIDATE_DOCUMENTS = 1_000
+_LOOKUP_DOCUMENTS = 1_000
 _REBUILT_CHUNKS = 5_000
 LoaderOf = Callable[[str], Awaitable[FileLoader]]
 
@@ -83,6 +86,15 @@ class KBStores:
         """Index one version of a document."""
         document, chunks = await anyio.to_thread.run_sync(make_rows, stored, text, self._cut)
         await store.put_document(document, chunks)
+
+    async def put_all(self, store: VectorStore, versions: Sequence[tuple[StoredSource, str]]) -> None:
+        """Index versions of many documents, in one commit where the store can."""
+        rows = await anyio.to_thread.run_sync(lambda: [make_rows(one, text, self._cut) for one, text in versions])
+        if isinstance(store, SupportsBatches):
+            await store.put_documents(rows)
+            return
+        for document, chunks in rows:
+            await store.put_document(document, chunks)
 
     async def put_kept(self, store: VectorStore, stored: StoredSource) -> None:
         """Index a version whose text control.db keeps."""
@@ -236,8 +248,7 @@ class KBReads:
 
     async def present(self, document_ids: Sequence[str]) -> int:
         """How many of these documents are on a read path."""
-        reader = await self._reader()
-        return sum([await reader.document(document_id) is not None for document_id in document_ids])
+        return len(await _shown(await self._reader(), document_ids))
 
     async def _one(self, name: str) -> DocumentRow:
         reader = await self._reader()
@@ -254,7 +265,7 @@ class KBReads:
         return (await self._stores.store()).read_view()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewDocument:
     """A document about to be written.
 
@@ -266,10 +277,18 @@ class NewDocument:
     title: str
     metadata: Mapping[str, str | int | float | bool]
 
-    @property
+    @cached_property
     def document_id(self) -> str:
         """Stable over the versions of one source."""
         return derived_id("doc", self.source.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCounts:
+    """Documents that were written; ``replaced`` of them ended another version."""
+
+    written: int
+    replaced: int
 
 
 class KBWrites:
@@ -299,10 +318,7 @@ class KBWrites:
         current = await self._sources.current(DataSurface.KB, new.document_id)
         if await self._is_same(store, current, new, unit):
             return _result("none", 0, new.document_id, loaded)
-        stored = StoredSource(
-            new.document_id, new.source, "", new.title, new.metadata, (unit.receipt_id,), "active", now(), 0
-        )
-        await self._stores.put(store, stored, loaded.text)
+        await self._stores.put(store, _version(new, unit), loaded.text)
         try:
             replaced = await self._sources.put(
                 DataSurface.KB,
@@ -317,6 +333,26 @@ class KBWrites:
             await self._put_back(store, new.document_id, current)
             raise
         return _result("replaced" if replaced else "added", 1, new.document_id, loaded)
+
+    async def put_all(self, given: Sequence[tuple[NewDocument, str]], unit: WriteUnit) -> WrittenCounts:
+        """Add or replace many documents with their texts in one commit, each as ``put`` does."""
+        store = await self._stores.store()
+        currents = await self._sources.currents(DataSurface.KB, [new.document_id for new, _ in given])
+        same = [new.document_id for new, _ in given if _is_version(currents.get(new.document_id), new, unit)]
+        kept = await _shown(store, same)
+        versions = [(_version(new, unit), text) for new, text in given if new.document_id not in kept]
+        if not versions:
+            return WrittenCounts(0, 0)
+        await self._stores.put_all(store, versions)
+        try:
+            replaced = await self._sources.put_all(DataSurface.KB, versions, unit.receipt_id)
+        except Exception:
+            names = [version.document_id for version, _ in versions]
+            await store.delete_documents([name for name in names if name not in currents])
+            for name in filter(currents.__contains__, names):
+                await self._stores.put_kept(store, currents[name])
+            raise
+        return WrittenCounts(len(versions), replaced)
 
     async def delete(self, document_ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
         """Take documents off every read path; their text is kept for a revert."""
@@ -367,15 +403,35 @@ class KBWrites:
     async def _is_same(
         self, store: VectorStore, current: StoredSource | None, new: NewDocument, unit: WriteUnit
     ) -> bool:
-        # Said only after looking at the store; this unit's own version means a redo after a crash.
-        return (
-            current is not None
-            and current.source.source_id == new.source.source_id
-            and current.title == new.title
-            and dict(current.metadata) == dict(new.metadata)
-            and unit.receipt_id not in current.receipt_ids
-            and await store.document(new.document_id) is not None
-        )
+        # Said only after looking at the store.
+        return _is_version(current, new, unit) and await store.document(new.document_id) is not None
+
+
+def _is_version(current: StoredSource | None, new: NewDocument, unit: WriteUnit) -> bool:
+    # This unit's own version means a redo after a crash.
+    return (
+        current is not None
+        and current.source.source_id == new.source.source_id
+        and current.title == new.title
+        and dict(current.metadata) == dict(new.metadata)
+        and unit.receipt_id not in current.receipt_ids
+    )
+
+
+def _version(new: NewDocument, unit: WriteUnit) -> StoredSource:
+    return StoredSource(
+        new.document_id, new.source, "", new.title, new.metadata, (unit.receipt_id,), "active", now(), 0
+    )
+
+
+async def _shown(reader: VectorReader, document_ids: Sequence[str]) -> Set[str]:
+    """Those of the documents that the store has."""
+    found: set[str] = set()
+    for first in range(0, len(document_ids), _LOOKUP_DOCUMENTS):
+        part = tuple(document_ids[first : first + _LOOKUP_DOCUMENTS])
+        page = await reader.documents(limit=len(part), where=KBFilter(document_ids=part))
+        found |= {row.document_id for row in page.documents}
+    return found
 
 
 def _result(operation: str, count: int, document_id: str, loaded: LoadedDocument) -> SurfaceWriteResult:
@@ -400,7 +456,7 @@ def _passage(hit: ChunkHit) -> Evidence:
         receipt_ids=hit.document.receipt_ids,
         score=hit.score,
         score_meaning=hit.score_meaning,
-        note=" > ".join(part for part in (hit.document.title, chunk.context) if part)[:200],
+        note=" > ".join(part for part in dict.fromkeys((hit.document.title, chunk.context)) if part)[:200],
     )
 
 

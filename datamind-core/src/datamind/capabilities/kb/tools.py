@@ -19,6 +19,7 @@ from datamind.capabilities.ingest.files import (
 )
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
+from datamind.capabilities.kb.chunk_tool import chunk_tool
 from datamind.capabilities.kb.service import KBReads, KBWrites, NewDocument
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.core.context import ToolContext
@@ -260,7 +261,7 @@ def _writes(ctx: ToolContext) -> KBWrites:
 
 def kb_tools() -> list[ToolSpec]:
     """The knowledge base's tools."""
-    return [*_reading(), *_writing()]
+    return [*_reading(), *_writing(), chunk_tool()]
 
 
 def _reading() -> list[ToolSpec]:

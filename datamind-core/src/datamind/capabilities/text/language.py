@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from datamind.capabilities.text.scripts import HAN, HANGUL, KANA, THAI
@@ -34,6 +36,8 @@ def detect_language(text: str) -> str:
     Looks at the first 4,000 characters. ``en`` when nothing tells, as for numbers alone.
     """
     sample = text[:_SAMPLE_CHARS]
+    if sample.isascii():
+        return _latin_language(_LATIN_WORD.findall(sample.lower()))
     words = [word.lower() for word in _LATIN_WORD.findall(sample)]
     weights = {language: len(pattern.findall(sample)) for language, pattern in _SCRIPT_WORDS.items()}
     weights["latin"] = len(words)
@@ -48,5 +52,18 @@ def _han_language(sample: str) -> str:
 
 
 def _latin_language(words: list[str]) -> str:
-    votes = {language: sum(word in stop_words(language) for word in words) for language in _LATIN_LANGUAGES}
+    languages_of, votes = _languages_of_words(), dict.fromkeys(_LATIN_LANGUAGES, 0)
+    for word in words:
+        for language in languages_of.get(word, ()):
+            votes[language] += 1
     return max(votes, key=lambda language: votes[language])
+
+
+@cache
+def _languages_of_words() -> Mapping[str, Sequence[str]]:
+    """Each function word with the languages that have it."""
+    found: dict[str, list[str]] = {}
+    for language in _LATIN_LANGUAGES:
+        for word in stop_words(language):
+            found.setdefault(word, []).append(language)
+    return found

@@ -88,7 +88,10 @@ def tokenize_for_index(text: str, *, language: str | None = None) -> list[str]:
     tokens: list[str] = []
     if text.isascii():
         for run in _ASCII_RUNS.findall(text):
-            tokens += _index_tokens(run, latin)
+            if run.isdigit():
+                tokens.append(run[:MAX_TOKEN_CHARS])  # numbers come once, and push the words out of the cache
+            else:
+                tokens += _index_tokens(run, latin)
         return tokens
     for unspaced, run in _RUNS.findall(normalize_nfkc(text)):
         tokens += _unspaced_tokens(unspaced) if unspaced else _index_tokens(run, latin)
@@ -137,6 +140,9 @@ def _index_tokens(run: str, latin: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32_768)
 def _cached_index_tokens(run: str, latin: str) -> tuple[str, ...]:
+    # Most words by far have neither joiners nor parts.
+    if run.isascii() and run.isalpha() and run.islower():
+        return (_token(run, latin)[0],)
     return tuple(part.token for part in _word_parts(run, latin))
 
 

@@ -21,7 +21,9 @@ def is_source(source: SourceRef, name: str) -> bool:
 
 
 def last_part(uri: str) -> str:
-    """``f1.md`` of ``file:notes/f1.md`` and of ``file:f1.md``."""
+    """``f1.md`` of ``file:notes/f1.md``, of ``file:f1.md`` and of ``chunk:notes/f1.md#7``."""
+    if uri.startswith("chunk:"):
+        uri = uri.partition("#")[0]
     _, slash, last = uri.rpartition("/")
     return last if slash else uri.partition(":")[2] or uri
 

@@ -108,7 +108,9 @@ class MemoryReader:
 
     async def documents(self, *, offset: int = 0, limit: int = 100, where: KBFilter | None = None) -> DocumentPage:
         """Documents by uri, ties by id."""
-        found = [row for row in self._current().corpus.documents.values() if matches(row, where or KBFilter())]
+        held, where = self._current().corpus.documents, where or KBFilter()
+        named = [held[name] for name in set(where.document_ids) if name in held]
+        found = [row for row in (named if where.document_ids else held.values()) if matches(row, where)]
         found.sort(key=lambda row: (row.source.uri, row.document_id))
         return DocumentPage(documents=tuple(found[offset : offset + limit]), total=len(found))
 
