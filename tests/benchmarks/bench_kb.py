@@ -101,7 +101,7 @@ async def files() -> list[str]:
 
 
 async def cut_chunks() -> list[str]:
-    """10,000 chunks of one file in one commit with one receipt, the store being open; then as many, their words known."""
+    """10,000 chunks of one file in one commit with one receipt, the store being open; then as many others."""
     rng = random.Random(4)
     lines = []
     with tempfile.TemporaryDirectory() as name:
