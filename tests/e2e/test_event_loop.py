@@ -4,16 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-
-from datamind.testing.lag import LagProbe
+from datamind.testing.lag import LIMIT_S, LagProbe
 from tests.support.systems import open_system, read, status, write
 
-pytestmark = pytest.mark.usefixtures("lag")
 SALES = b"id,name,amount\n" + b"".join(b"%d,customer %d,%d.50\n" % (n, n % 500, n) for n in range(200_000))
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+
+COLD = """
+import asyncio, json, pathlib, sys
+from datamind.agent import build_datamind
+from datamind.config import Settings
+from datamind.core.types import Role
+from datamind.testing.lag import LagProbe
+
+WRITES = {
+    "kb_add_text": {"text": "The ferry sails at high water."},
+    "db_import_records": {"records": [{"a": 1}], "table": "t"},
+    "graph_upsert_triples": {"triples": [{"subject": "a", "predicate": "b", "object": "c"}]},
+}
+
+
+async def main():
+    lags = {}
+    base = pathlib.Path(sys.argv[1])
+    async with LagProbe() as probe:
+        system = await build_datamind(Settings(data={"base_dir": base}, hooks={"audit_key": base / "keys"}))
+    lags["build"] = probe.longest_s
+    for tool, arguments in WRITES.items():
+        async with LagProbe() as probe:
+            assert not (await system.call(tool, arguments, role=Role.STORE)).is_error
+        lags[tool] = probe.longest_s
+    for question in ("When does the ferry sail?", "How many rows are in t?"):
+        async with LagProbe() as probe:
+            await system.query(question)
+        lags[question] = probe.longest_s
+    await system.aclose()
+    print(json.dumps(lags))
+
+
+asyncio.run(main())
+"""
 
 
 def put(folder: Path, name: str, content: bytes) -> str:
@@ -78,3 +113,12 @@ async def test_a3_a_query_then_an_import_then_a_query_in_one_process(tmp_path: P
         assert status(await write(system, "db_import_csv", path=put(tmp_path, "t.csv", b"a\n1\n2\n"))) == "stored"
         found = await read(system, "db_query_sql", sql="SELECT sum(a) FROM t")
         assert json.loads(found.evidence[0].content)["rows"] == [[3]]
+
+
+def test_b22_the_first_use_of_every_engine_in_a_process_does_not_hold_the_loop(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COLD, str(tmp_path)]
+    ran = subprocess.run(command, env={**os.environ, "PYTHONUTF8": "1"}, capture_output=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    lags = json.loads(ran.stdout)
+    print("\n".join(f"{name}: {lag * 1e3:.0f} ms" for name, lag in lags.items()))
+    assert {name: lag for name, lag in lags.items() if lag > LIMIT_S} == {}

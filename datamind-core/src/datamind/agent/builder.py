@@ -6,6 +6,8 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
+
 from datamind.agent.facade import AgentParts, DataMind, RetrieveAgent, StoreAgent
 from datamind.agent.listing import OWN_HOOK_NAMES, make_host, own_tools
 from datamind.agent.prompt import make_system_prompt
@@ -52,7 +54,8 @@ async def build_datamind(
         StoreError: The profile's folder cannot be written, or control.db cannot be opened.
     """
     _prepare_logging(settings)
-    host = host or make_host(settings)
+    # In threads, here and below: a first build imports what an event loop should not wait for.
+    host = host or await run_sync(make_host, settings)
     registry = ProviderRegistry(host)
     profile = Profile.of(settings)
     profile.ensure()
@@ -93,7 +96,7 @@ async def _assemble(
     # 3 one catalogue; the registries of both roles are views of it
     sides = Sides(services.read, services.write)
     ledger = IngestLedger(services.profile.name, services.control_of, services.controls, sides, services.write.sync)
-    own = own_tools(services.on)
+    own = await run_sync(own_tools, services.on)
     added = host.contributions(
         services.settings,
         services,

@@ -90,13 +90,13 @@ class AgentServices:
         if surface is DataSurface.SKILLS:
             return len(await self.read.skills.skills())
         if surface is DataSurface.DB:
-            return len(await self.read.db.tables()) if await self._may_hold_tables() else 0
+            return len(await self.control.receipts.tables()) if self._keeps_tables else len(await self.read.db.tables())
         return self.control.sources.counts_now().get(surface, 0)
 
-    async def _may_hold_tables(self) -> bool:
-        """Whether anything was ever written to the tables, so that an empty database need not be opened to know."""
-        is_outside = self.settings.db.dsn is not None or self.settings.db.read_dsn is not None
-        return is_outside or bool(await self.control.receipts.latest(limit=1, surface="db"))
+    @property
+    def _keeps_tables(self) -> bool:
+        """Whether every table was made by a write with a receipt, so that no engine need be started to count them."""
+        return self.settings.db.dsn is None and self.settings.db.read_dsn is None
 
     async def warm(self) -> None:
         """Open every surface that is on, and load the model that embeds questions."""
@@ -112,6 +112,8 @@ class AgentServices:
             await self.read.kb.search("warm", KBFilter(), limit=1)
         elif surface is DataSurface.GRAPH:
             await self.read.graph.stats()
+        elif surface is DataSurface.DB:
+            await self.read.db.tables()
         else:
             await self._items(surface, "")
 

@@ -12,6 +12,8 @@ from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from anyio.to_thread import run_sync
+
 from datamind.core.errors import ConfigError, DataMindError, PluginError
 from datamind.plugins.checks import PLUGIN_FAULTS, one_line
 from datamind.plugins.contributions import ProviderSpec, ToolHookSpec, check_target
@@ -83,7 +85,8 @@ async def open_provider(spec: ProviderSpec, ctx: ProviderContext, options: Mappi
         PluginError: The plugin does not import or breaks its contract, or its engine failed to open.
     """
     checked = make_options(spec, options)
-    factory = load_attribute(spec.factory, spec.origin)
+    # In a thread: the libraries of an engine take seconds to import on a cold machine.
+    factory = await run_sync(load_attribute, spec.factory, spec.origin)
     try:
         opening = factory(ctx, checked)
         if not isawaitable(opening):

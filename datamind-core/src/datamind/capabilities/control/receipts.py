@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from datamind.capabilities.control.database import ControlDB
 from datamind.core.receipts import IngestReceipt
+
+_TABLE_WRITES: Final = """
+SELECT seq, json_extract(body, '$.result.ids[0]'), json_extract(body, '$.result.operation') FROM receipts
+WHERE seq > ? AND surface = 'db' AND status IN ('stored', 'partial') AND json_array_length(body, '$.result.ids') > 0
+ORDER BY seq
+"""
 
 
 class ReceiptLog:
@@ -14,6 +21,8 @@ class ReceiptLog:
 
     def __init__(self, db: ControlDB) -> None:
         self._db = db
+        self._tables: dict[str, str] = {}
+        self._tables_to = 0
 
     async def latest(self, *, limit: int = 20, offset: int = 0, surface: str = "") -> Sequence[IngestReceipt]:
         """A page, newest first."""
@@ -35,6 +44,17 @@ class ReceiptLog:
         """Ids that begin with ``prefix``, in order; two are enough to see that it is not unique."""
         query = "SELECT receipt_id FROM receipts WHERE substr(receipt_id, 1, ?) = ? ORDER BY receipt_id LIMIT ?"
         return await self._db.read(lambda db: [row[0] for row in db.execute(query, (len(prefix), prefix, limit))])
+
+    async def tables(self) -> Sequence[str]:
+        """The tables that the receipts of writes leave; no engine is asked."""
+        rows = await self._db.read(lambda db: db.execute(_TABLE_WRITES, (self._tables_to,)).fetchall())
+        for seq, table, operation in rows:
+            if seq > self._tables_to:  # not what another task has seen meanwhile
+                self._tables_to = seq
+                self._tables.pop(table.casefold(), None)
+                if operation != "deleted":
+                    self._tables[table.casefold()] = table
+        return list(self._tables.values())
 
     async def of_trace(self, trace_id: str) -> Sequence[IngestReceipt]:
         """All receipts of one request, in the order they were written."""
