@@ -68,7 +68,13 @@ def test_a_refused_lease_ends_a_command_as_a_failed_store(filled: Path, holder: 
 async def test_counts_come_from_control_db_and_open_no_store_but_memory_and_skills(filled: Path) -> None:
     async with open_system(filled) as system:
         counts = {status.surface: (status.available, status.items) for status in await system.surfaces()}
-        assert counts == {"memory": (True, 1), "kb": (True, 1), "skills": (True, 0), "db": (True, 1), "graph": (True, 1)}
+        assert counts == {
+            "memory": (True, 1),
+            "kb": (True, 1),
+            "skills": (True, 0),
+            "db": (True, 1),
+            "graph": (True, 1),
+        }
         for kind in (ProviderKind.DB_DIALECT, ProviderKind.GRAPH_STORE, ProviderKind.KB_STORE):
             assert kind not in system.services.hub._opened
         await write(system, "db_import_records", records=[{"a": 1}], table="more")

@@ -55,7 +55,8 @@ async def build_datamind(
     """
     _prepare_logging(settings)
     # In threads, here and below: a first build imports what an event loop should not wait for.
-    host = host or await run_sync(make_host, settings)
+    if host is None:
+        host = await run_sync(make_host, settings)
     registry = ProviderRegistry(host)
     profile = Profile.of(settings)
     profile.ensure()
