@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from datamind_model_offline.answer_types import AnswerType
 from datamind_model_offline.passages import Found, Unit, distinct_units, shown_text
 from datamind_model_offline.question import Question
 from datamind_model_offline.scoring import Candidate, Scorer
@@ -13,6 +15,8 @@ from datamind_model_offline.scoring import Candidate, Scorer
 SURE: Final = 1.5
 """From this trust on, a reader need not look at further surfaces."""
 
+_ADDRESSED: Final = re.compile(r"\b(?:i|me|my|you|your|we|our|us)\b|[我你您咱]|本人|员工|同学|学员|会员", re.IGNORECASE)
+_MY: Final = re.compile(r"\bmy\b|我的", re.IGNORECASE)
 _CLOSE: Final = 1.8
 _WORSE_WITHOUT_KIND: Final = 3.0
 _MAX_LIST_CHARS: Final = 700
@@ -43,7 +47,9 @@ def choose(question: Question, found: Sequence[Found]) -> Answer | None:
     units = distinct_units(found)
     ranked = sorted(Scorer(question, units).candidates(), key=lambda candidate: -candidate.choice)
     best = _best(ranked)
-    if best is None or best.trust <= 0 or best.features["kind_missing"]:
+    if best is None or best.trust <= 0 or best.features["kind_missing"] or best.features["relation_missing"]:
+        return None
+    if _is_of_somebody_else(question, best.unit):
         return None
     quotes = [_quote(question, best.unit, units)]
     second = next((candidate for candidate in ranked if candidate is not best), None)
@@ -56,15 +62,25 @@ def _best(ranked: Sequence[Candidate]) -> Candidate | None:
     """The first of the kind asked for, unless it is much worse than the first of all."""
     if not ranked:
         return None
-    fitting = next((candidate for candidate in ranked if not candidate.features["kind_missing"]), ranked[0])
+    fitting = next((candidate for candidate in ranked if _fits(candidate)), ranked[0])
     return fitting if ranked[0].choice - fitting.choice <= _WORSE_WITHOUT_KIND else ranked[0]
+
+
+def _is_of_somebody_else(question: Question, unit: Unit) -> bool:
+    """Whether a document tells of people of its own where "my brother" or "my doctor" is asked for."""
+    asks = question.kind in (AnswerType.PERSON, AnswerType.NAME) and _MY.search(question.text) is not None
+    return asks and unit.found.surface == "kb" and _ADDRESSED.search(unit.text) is None
+
+
+def _fits(candidate: Candidate) -> bool:
+    return not (candidate.features["kind_missing"] or candidate.features["relation_missing"])
 
 
 def _adds(second: Candidate, best: Candidate, quotes: Sequence[Quote]) -> bool:
     return (
         best.choice - second.choice < _CLOSE
         and second.trust > 0
-        and not second.features["kind_missing"]
+        and _fits(second)
         and second.unit.shown not in quotes[0].text
     )
 

@@ -57,6 +57,7 @@ class Unit:
         before: The unit in front of it, where a pronoun may point.
         lead: The same where it is a sentence of the same paragraph, else empty.
         heading: Headings, the sentence that introduces a list and the header of a table: what the unit is about.
+        label: The innermost heading, introduction or header of a table alone.
         topic: The first sentence of its paragraph.
         asked: The question it stands behind, in a list of questions and answers.
         behind_asked: How many units stand between.
@@ -70,6 +71,7 @@ class Unit:
     before: str = ""
     heading: str = ""
     lead: str = ""
+    label: str = ""
     topic: str = ""
     asked: str = ""
     behind_asked: int = 0
@@ -163,6 +165,9 @@ class _Reader:
             kind=kind,
             before=self._before,
             heading=" / ".join([*(title for _, title in self._headings), *context]),
+            label="\n".join(
+                [title for _, title in self._headings[-1:] if len(self._headings) > 2] + [self._intro, self._header]
+            ),
             lead=self._before if kind == "sentence" and not is_new_paragraph else "",
             topic=self._topic,
             asked=self._asked,

@@ -23,6 +23,7 @@ _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
 FEATURES: Final = (
     *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near",
     "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "mine", "attribute_missing",
+    "relation_missing",
 )  # fmt: skip
 """The first six say where the question's words stand, by rarity: in the unit itself, by a related word, in its
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
@@ -30,6 +31,7 @@ headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
 _SINGULAR: Final = re.compile(r"(?:i|i'm|my|me|mine)\b", re.IGNORECASE)
 _SAYS: Final = 0.4
+_SAID: Final = 0.4
 _UNSEEN: Final = 8
 _CJK: Final = "\u2e80"
 
@@ -129,6 +131,7 @@ class Scorer:
             "worst": self._worst(lacks),
             "bare": float(sums["own"] + sums["related"] < 0.05 and not self._is_introduced(unit)),
             "attribute_missing": self._attribute_missing(levels, places[0][1], before, unit),
+            "relation_missing": self._relation_missing(levels, unit),
         }
 
     def _names(self, levels: Sequence[float], places: Sequence[TextIndex]) -> dict[str, float]:
@@ -156,6 +159,13 @@ class Scorer:
             if not term.is_name and term.weight >= _SAYS
         ]
         return 1.0 - sum(asked) / len(asked) if asked else 0.0
+
+    def _relation_missing(self, levels: Sequence[float], unit: Unit) -> float:
+        """Whether what is asked of the rest is said neither in the sentence nor in what it stands under."""
+        # The headings of the document are about all of it; an introduction, a question or a label is about this.
+        near = index_of(f"{unit.asked}\n{unit.label}\n{unit.lead if unit.points_back else ''}")
+        said = [max(lev, near.level(term)) for term, lev in zip(self._terms, levels, strict=True) if term.is_relation]
+        return float(bool(said) and sum(said) / len(said) < _SAID)
 
     def _is_anothers(self, unit: Unit) -> bool:
         """Whether the user speaks of himself and the question is not about him; Chinese leaves such words out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from datamind.capabilities.text.scripts import HAN
@@ -23,6 +23,7 @@ from datamind_model_offline.asking import (
     SAID_BY_FORM,
     VERB_SLOT,
 )
+from datamind_model_offline.relations import relation_places
 
 HAN_RUN: Final = re.compile(f"[{HAN}]+")
 
@@ -61,6 +62,7 @@ class Term:
         weak: Tokens that hint at it: the single character, or the beginning of a long word.
         weight: How much it matters before rarity is known.
         is_name: A proper name, a number or a quotation: a text about something else does not answer.
+        is_relation: What is asked of the rest: "maintains" in "Who maintains Heron?", 妻子 in 沈若川的妻子是谁.
         said_by_form: The kind of thing asked for says it: an amount in euros says "cost".
     """
 
@@ -72,6 +74,7 @@ class Term:
     weight: float = 1.0
     is_name: bool = False
     said_by_form: bool = False
+    is_relation: bool = False
 
 
 def latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
@@ -79,6 +82,7 @@ def latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
     quoted = _spans(_QUOTED, text)
     adjectives = {match.end() for match in HOW_ADJECTIVE.finditer(text)}
     verbs = {match.start(match.lastindex or 0) for match in VERB_SLOT.finditer(text)}
+    asked = relation_places(text, language)
     categories = {
         word.start()
         for asked in _CATEGORY.finditer(text)
@@ -94,7 +98,9 @@ def latin_terms(text: str, language: str, kind: Kind) -> Iterator[Term]:
         weight = _weight(folded, is_name, says_little, match.start() in categories)
         weight = min(weight, LOOSE) if match.start() in verbs else weight
         scale = _LATIN_AMONG_HAN if language == "zh" else 1.0
-        yield from _latin_term(match[0], folded, weight * scale, is_name, folded in SAID_BY_FORM.get(kind, ()))
+        is_said = folded in SAID_BY_FORM.get(kind, ())
+        for term in _latin_term(match[0], folded, weight * scale, is_name, is_said):
+            yield replace(term, is_relation=match.start() in asked and not is_name)
 
 
 def _latin_term(word: str, folded: str, weight: float, is_name: bool, said_by_form: bool) -> Iterator[Term]:
@@ -134,6 +140,7 @@ def han_terms(text: str, kind: Kind) -> Iterator[Term]:
     said = _places(HAN_SAID_BY_FORM[kind], text) if kind in HAN_SAID_BY_FORM else set()
     owners = _places(_HAN_OWNER, text, 1)
     owners = set() if owners & asking else owners - light
+    related = relation_places(text, "zh") - light - asking
     for run in HAN_RUN.finditer(text):
         words = _known_words(run[0], run.start())
         for i in range(*run.span()):
@@ -153,6 +160,7 @@ def han_terms(text: str, kind: Kind) -> Iterator[Term]:
                 weight,
                 is_quoted or i in owners,
                 said_by_form=i in said,
+                is_relation=i in related,
             )
 
 

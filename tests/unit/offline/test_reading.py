@@ -285,3 +285,46 @@ async def test_b10_what_holds_now_is_no_answer_to_what_held_before():
 @pytest.mark.parametrize("text", ["Forget the document about X", "忘掉技能 release-notes", "Remember that I like tea."])
 async def test_an_order_to_write_is_not_searched_for(text):
     assert (await run(text)).calls == []
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [
+        ("Who translated the harbour guide?", "Yusra presented the harbour guide to the board."),
+        ("Who published Grey Tide?", 'Her novel "Grey Tide" won the Selkirk Prize in 2019.'),
+        ("Who bought Marrow Works?", "Ida Brandt designed tugs for Marrow Works in 1995."),
+        ("Who is the mother of Ida Brandt?", "Ida Brandt founded the firm with Emil Vogt."),
+        ("Where is the kettle made?", "The kettle boils water in three minutes."),
+        ("Where does my sister work?", "My sister Nadja collects stamps in Moss."),
+        ("谁投资了拾桥工作室？", "拾桥工作室的合伙人是顾念慈。"),
+        ("门锁是谁设计的？", "门锁的保修由陈立负责。"),
+        ("祁远山的导师是谁？", "祁远山1988年与白若兰结婚。"),
+    ],
+)
+async def test_a_name_nearby_is_no_answer_without_what_is_asked_of_it(question, content):
+    done = await run(question, {"kb_search": found(row(1, content))})
+    assert "[1]" not in done.text
+
+
+@pytest.mark.parametrize(
+    ("question", "content", "name"),
+    [
+        ("Who translated the harbour guide?", "The harbour guide was translated by Yusra Demir.", "Yusra"),
+        ("Who is the mother of Ida Brandt?", "The mother of Ida Brandt is Gerda Holm.", "Gerda"),
+        ("Who supervised Ida's thesis?", "Ida wrote her thesis under the supervision of Halvard Lie.", "Halvard"),
+        ("Where is the tent made?", "# Tent\n\n- Weight: 3 kg\n- Made in: Slovenia", "Slovenia"),
+        ("谁投资了拾桥工作室？", "拾桥工作室由顾念慈投资。", "顾念慈"),
+        ("祁远山的妻子是谁？", "祁远山的妻子叫白若兰。", "白若兰"),
+    ],
+)
+async def test_a_name_with_what_is_asked_of_it_is_the_answer(question, content, name):
+    done = await run(question, {"kb_search": found(row(1, content))})
+    assert name in done.text
+    assert "[1]" in done.text
+
+
+async def test_people_of_a_document_are_not_those_of_the_user():
+    brother = found(row(1, "In 2004 she founded the firm together with her brother Emeka."))
+    assert "Emeka" not in (await run("What is my brother's name?", {"kb_search": brother})).text
+    own = found(row(1, "Your manager is Dana Whitlock."))
+    assert "Dana" in (await run("Who is my manager?", {"kb_search": own})).text
