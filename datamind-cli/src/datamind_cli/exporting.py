@@ -1,4 +1,4 @@
-"""A table as a file: written beside its place, then put there in one step."""
+"""Exports as files: written beside their place, then put there in one step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import io
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
@@ -53,16 +54,37 @@ async def export_pages(pages: AsyncIterator[ResultTable], target: Path, *, repla
     make = _WRITERS.get(target.suffix.lower())
     if make is None:
         raise InputInvalid(f"no table is written as {target.suffix[:20]!r}", hint=f"There are {', '.join(_WRITERS)}.")
+    with written_file(target, replace=replace) as file:
+        writer = make(file)
+        rows = 0
+        async for page in pages:
+            writer.add(page)
+            rows += len(page)
+        writer.close()
+    return rows
+
+
+@contextmanager
+def written_file(target: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    """A file to write; it stands at ``target``, whole and synced, when the block ends without an error.
+
+    Raises:
+        InputInvalid: There is a file, and it may not be replaced.
+        NotFound: There is no such folder.
+        StoreError: The disk does not take it.
+    """
     _check(target, replace=replace)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        rows = await _write(pages, draft, make)
+        with draft.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         _put_in_place(draft, target, replace=replace)
     except OSError as error:
         raise StoreError(f"{str(target)[:200]!r} cannot be written ({error.strerror or error})") from None
     finally:
         draft.unlink(missing_ok=True)
-    return rows
 
 
 def _check(target: Path, *, replace: bool) -> None:
@@ -70,19 +92,6 @@ def _check(target: Path, *, replace: bool) -> None:
         raise NotFound(f"there is no folder {str(target.parent)[:200]!r}", code="not_found.file")
     if target.exists() and not replace:
         raise _is_there(target)
-
-
-async def _write(pages: AsyncIterator[ResultTable], draft: Path, make: Callable[[BinaryIO], Writer]) -> int:
-    rows = 0
-    with draft.open("xb") as file:
-        writer = make(file)
-        async for page in pages:
-            writer.add(page)
-            rows += len(page)
-        writer.close()
-        file.flush()
-        os.fsync(file.fileno())
-    return rows
 
 
 def _put_in_place(draft: Path, target: Path, *, replace: bool) -> None:

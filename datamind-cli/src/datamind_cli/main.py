@@ -27,6 +27,7 @@ BUILT_IN: Final = {
     "ask": "Ask a question; the answer is cited evidence.",
     "chat": "Ask and store in one conversation.",
     "db": "Tables: list, describe, import, query, export.",
+    "graph": "Statements: show, search, stats, query, import, export.",
     "receipts": "List what was written, or show one receipt.",
     "trace": "Show the chain answer, evidence, source, receipt, audit record.",
     "why": "Say the same chain in sentences.",

@@ -63,6 +63,11 @@ class Output:
         else:
             echo("\n".join(_plain_table(columns, cells)))
 
+    @property
+    def draws(self) -> bool:
+        """Whether standard output has arrows and the lines of boxes."""
+        return can_show("├─└│→←", sys.stdout)
+
     def join(self, parts: Iterable[str]) -> str:
         """Parts on one line, with a separator that the stream has."""
         return (" · " if can_show("·", sys.stdout) else " | ").join(part for part in parts if part)

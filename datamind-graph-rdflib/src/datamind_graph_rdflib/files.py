@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import pyoxigraph as ox
 
@@ -22,7 +23,7 @@ FORMATS: Final = {
 }
 
 
-def parse(content: bytes, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
+def parse(file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
     """Triples in the order of the file.
 
     Raises:
@@ -33,7 +34,10 @@ def parse(content: bytes, media_type: str, *, source_id: str) -> Iterator[Triple
     base = f"http://datamind.invalid/{source_id}/"
     try:
         # A byte order mark is no part of any of these formats, and editors write it.
-        for quad in ox.parse(content.removeprefix(b"\xef\xbb\xbf"), FORMATS[media_type], base_iri=base):
+        start = file.tell()
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(start)
+        for quad in ox.parse(file, FORMATS[media_type], base_iri=base):
             yield _triple(quad, names)
     except (SyntaxError, ValueError) as error:
         raise SourceUnreadable(f"the content is not {media_type}: {str(error)[:300]}") from None

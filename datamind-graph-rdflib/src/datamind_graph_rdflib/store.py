@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from anyio.to_thread import run_sync
 
+from datamind.capabilities.graph.rows import ROW_MEDIA_TYPES, write_rows
 from datamind.core.errors import InputInvalid
 from datamind.core.protocols.graph import (
     AssertedBy,
@@ -32,6 +34,7 @@ from datamind_graph_rdflib import files, reading, writing
 from datamind_graph_rdflib.counting import stats_of
 from datamind_graph_rdflib.engine import Engine, Open
 from datamind_graph_rdflib.sparql import SparqlProcess
+from datamind_graph_rdflib.vocabulary import DEFAULT, triple_of
 
 if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 FOLDER_NAME: Final = "graph"
 _PIECE: Final = 64 * 1024
+_ROWS_AT_ONCE: Final = 1_000
 
 
 async def open_store(ctx: ProviderContext, options: RdflibGraphOptions) -> OxigraphStore:
@@ -90,9 +94,9 @@ class OxigraphReader:
         """Counted by the engine; about a second for a million statements."""
         return await self._engine.read(stats_of)
 
-    def parse(self, content: bytes, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
+    def parse(self, file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
         """See SupportsGraphFiles; blank nodes are named ``urn:datamind:b:…``."""
-        return files.parse(content, media_type, source_id=source_id)
+        return files.parse(file, media_type, source_id=source_id)
 
     async def export(self, media_type: str) -> AsyncIterator[bytes]:
         """The graph in a file format; it is written to a temporary file first.
@@ -100,8 +104,11 @@ class OxigraphReader:
         Raises:
             InputInvalid: No such format.
         """
-        if media_type not in files.FORMATS:
-            raise InputInvalid(f"the graph is not written as {media_type[:80]!r}")
+        if media_type not in files.FORMATS and media_type not in ROW_MEDIA_TYPES:
+            raise InputInvalid(
+                f"the graph is not written as {media_type[:80]!r}",
+                hint="It is written as ttl, nt, nq, trig, jsonld, rdf, csv, tsv and jsonl.",
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "graph"
             await self._engine.read(partial(_dump, path=path, media_type=media_type))
@@ -149,6 +156,11 @@ class OxigraphStore(OxigraphReader):
 
 
 def _dump(opened: Open, path: Path, media_type: str) -> None:
-    import pyoxigraph as ox
-
-    opened.graph.dump(str(path), files.FORMATS[media_type], from_graph=ox.DefaultGraph())
+    if media_type in files.FORMATS:
+        opened.graph.dump(str(path), files.FORMATS[media_type], from_graph=DEFAULT)
+        return
+    triples = (triple_of(quad) for quad in reading.matching(opened, TriplePattern()))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(write_rows([], media_type, header=True))
+        while some := list(islice(triples, _ROWS_AT_ONCE)):
+            file.write(write_rows(some, media_type, header=False))

@@ -216,7 +216,9 @@ def _make_sides(
         return hub.open(ProviderKind.GRAPH_STORE)
 
     graph_reads = GraphReads(open_graph, profile.name)
-    graph_writes = GraphWrites(open_graph, control.sources, int(settings.ingest.max_bytes))
+    graph_writes = GraphWrites(
+        open_graph, control.sources, int(settings.ingest.max_bytes), profile.storage_dir / "blobs"
+    )
 
     def open_db() -> Any:
         return hub.open(ProviderKind.DB_DIALECT)

@@ -26,6 +26,8 @@ class RequestContext:
         user_text: The user's own words in this request, the only text with origin ``user``.
         by_application: The arguments of calls were written by the application, not by a model.
         progress: Called after each unit of a long write with ``(done, label)``; must not block.
+        sink: Takes a result that has an exact form (a file, the rows of a query) as bytes, piece by piece; called in
+            a worker thread.
         ordinals: Numbers the writes of this request, so that a caller's key names each of them.
     """
 
@@ -39,6 +41,7 @@ class RequestContext:
     user_text: str = ""
     by_application: bool = False
     progress: Callable[[int, str], None] | None = None
+    sink: Callable[[bytes], object] | None = None
     ordinals: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
 

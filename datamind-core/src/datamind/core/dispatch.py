@@ -102,7 +102,7 @@ async def _checked(call: ToolCall, ctx: RequestContext, gate: Gate) -> ToolOutco
 
 def _permitted(call: ToolCall, ctx: RequestContext, registry: ToolRegistry) -> ToolSpec:
     spec = registry.get(call.name)
-    if spec is None:
+    if spec is None or (spec.for_application and not ctx.by_application):
         # No "did you mean": the reading side must not learn the names of write tools.
         raise AccessDenied(f"there is no tool {call.name[:80]!r} for this role", code="access_denied.unknown_tool")
     assert_access(spec, ctx.role)

@@ -45,12 +45,17 @@ class TableLocator(Record):
 
 
 class TripleLocator(Record):
-    """One statement of the graph, in N-Triples terms."""
+    """One statement of the graph, in N-Triples terms.
+
+    Attributes:
+        names: What subject, predicate and object are called; empty if nobody asked.
+    """
 
     type: Literal["triple"] = "triple"
     subject: str
     predicate: str
     object: str
+    names: tuple[str, ...] = ()
 
 
 class MemoryLocator(Record):

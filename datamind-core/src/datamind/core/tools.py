@@ -128,6 +128,7 @@ class ToolSpec:
         plan: Splits a write into units; left out, the call is one unit.
         read_back: Asks the reading side whether the write is there; left out, nothing can be asked.
         receipted: Set by the ledger alone; the registry refuses a write without it.
+        for_application: Only the application calls it; no model is told of it.
         recall: Set by the ledger alone, for a write with a selector: the outcome a repeated call has already.
     """
 
@@ -146,6 +147,7 @@ class ToolSpec:
     bound: ResultBound = ResultBound()
     revert: RevertKind = "none"
     max_argument_bytes: int = MAX_BYTES
+    for_application: bool = False
     receipted: bool = False
     recall: Recall | None = None
 
@@ -263,7 +265,8 @@ class ToolRegistry(Mapping[str, ToolSpec]):
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """What a model is told, in a stable order."""
-        return tuple(self._tools[name].definition() for name in sorted(self._tools))
+        told = (spec for spec in self._tools.values() if not spec.for_application)
+        return tuple(spec.definition() for spec in sorted(told, key=lambda spec: spec.name))
 
 
 def paths_of(args: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:

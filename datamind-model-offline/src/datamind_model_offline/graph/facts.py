@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,8 +70,7 @@ def known_relations(steps: Sequence[Step]) -> list[Relation]:
     labels: dict[str, list[str]] = {}
     for step in steps:
         if step.name == "graph_query" and step.arguments.get("sparql") == LABELS_QUERY and step.found:
-            for line in step.found[0].content.splitlines()[1:]:
-                iri, _, label = line.partition(" | ")
+            for iri, label in _pairs(step.found[0].content):
                 labels.setdefault(iri, []).append(label)
     stats = [step for step in steps if step.name == "graph_stats" and not step.failed]
     rows = stats[-1].data.get("predicates", ()) if stats else ()
@@ -79,6 +79,13 @@ def known_relations(steps: Sequence[Step]) -> list[Relation]:
         iri, name = str(row.get("iri")), str(row.get("predicate"))
         relations.append(Relation(iri, tuple(dict.fromkeys([*labels.get(iri, labels.get(name, ())), name]))))
     return relations
+
+
+def _pairs(content: str) -> list[tuple[str, str]]:
+    try:
+        return [(str(iri), str(label)) for iri, label in json.loads(content)["rows"]]
+    except (ValueError, KeyError, TypeError):  # it was cut on the way
+        return []
 
 
 def statements(step: Step, relations: Sequence[Relation]) -> Iterator[Statement]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_or_keep
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, look_at, printable, read_or_keep
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.sides import ReadSide, WriteSide
@@ -26,7 +26,7 @@ from datamind.core.protocols.database import ImportMode, TableColumn, TableDescr
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
-from datamind.core.types import DataSurface, ToolEffect, content_hash
+from datamind.core.types import DataSurface, ToolEffect
 
 _RECORD_BYTES: Final = 16 * 1024 * 1024
 _STATEMENT_CHARS: Final = 65_536
@@ -194,7 +194,7 @@ async def _plan_file(
     content = await anyio.to_thread.run_sync(
         lambda: read_or_keep(located, max_bytes=limit, keep_above=_HELD_BYTES, folder=folder)
     )
-    head, checksum = _looked_at(content)
+    head, checksum = look_at(content, _SNIFFED_BYTES)
     name = printable(located.path.name)
     media_type = guess_media_type(name, head)
     if is_text and media_type not in DELIMITED:
@@ -205,12 +205,6 @@ async def _plan_file(
         "file", uri, checksum, media_type=media_type, profile=ctx.request.profile, origin="file"
     )
     return _planned(args, args.table or table_name_of(name), source, content, given, name)
-
-
-def _looked_at(content: bytes | KeptFile) -> tuple[bytes, str]:
-    if isinstance(content, KeptFile):
-        return content.head(_SNIFFED_BYTES), content.content_hash
-    return content[:_SNIFFED_BYTES], content_hash(content)
 
 
 async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:

@@ -66,6 +66,12 @@ class StatsArguments(_Arguments):
     """Nothing to give."""
 
 
+class ExportArguments(_Arguments):
+    """As what."""
+
+    format: str = Field(min_length=1, max_length=20, description="Ending of such a file: ttl, nt, csv and others.")
+
+
 class TripleArguments(_Arguments):
     """One statement."""
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
 import anyio.to_thread
 
 from datamind.capabilities.control.sources import SourceLog
 from datamind.capabilities.graph.names import fold
-from datamind.capabilities.graph.rows import ROW_MEDIA_TYPES, read_rows
+from datamind.capabilities.graph.results import render
+from datamind.capabilities.graph.rows import ROW_MEDIA_TYPES, read_rows, write_rows
 from datamind.capabilities.graph.sparql_guard import check_size, judge
 from datamind.capabilities.graph.terms import line_of, make_node, name_of, read_line, to_ntriples
 from datamind.capabilities.graph.walks import Walk, WalkLimits, shortest_path, traverse
@@ -47,6 +49,7 @@ _READ_BACK: Final = 1_000
 _MAX_ROWS: Final = 1_000
 _QUERY_TIMEOUT_S: Final = 10.0
 _RESTORABLE: Final = 20_000
+_EXPORTED_AT_ONCE: Final = 1_000
 
 OpenStore = Callable[[], Awaitable[GraphStore]]
 
@@ -115,6 +118,25 @@ class GraphReads:
     async def stats(self) -> GraphStats:
         """Counts."""
         return await (await self._reader()).stats()
+
+    async def export(self, media_type: str) -> AsyncIterator[bytes]:
+        """Every statement once, as a file that an import reads.
+
+        Raises:
+            InputInvalid: The store does not write this type.
+        """
+        reader = await self._reader()
+        if isinstance(reader, SupportsGraphFiles):
+            async for piece in reader.export(media_type):
+                yield piece
+            return
+        if media_type not in ROW_MEDIA_TYPES:
+            raise InputInvalid(f"this graph store writes no {media_type[:80]!r}", hint="It writes csv, tsv and jsonl.")
+        offset, more = 0, True
+        while more:
+            page = await reader.statements(TriplePattern(), offset=offset, limit=_EXPORTED_AT_ONCE)
+            yield write_rows(page.triples, media_type, header=not offset).encode()
+            offset, more = offset + _EXPORTED_AT_ONCE, page.more
 
     async def named(self, name: str) -> Candidates:
         """The entities that a name means, with what is said of them."""
@@ -195,6 +217,7 @@ class GraphReads:
             subject=to_ntriples(triple.subject),
             predicate=to_ntriples(triple.predicate),
             object=to_ntriples(triple.object),
+            names=tuple(names.get(term, term.value) for term in triple),
         )
         receipts = tuple(one.unit.receipt_id for one in by)
         note = _note(by, hop)
@@ -209,10 +232,7 @@ class GraphReads:
         return {entity.term: entity.name for entity in entities}
 
     def _table(self, text: str, result: QueryResult) -> Evidence:
-        lines = [" | ".join("" if term is None else _shown(term) for term in row) for row in result.rows]
-        if result.answer is not None:
-            lines = ["yes" if result.answer else "no"]
-        content = "\n".join([" | ".join(result.columns), *lines] if result.columns else lines)
+        content = render(result)
         hashed = content_hash(content)
         uri = f"graph:{self._profile}"
         source = SourceRef(
@@ -253,12 +273,17 @@ class _Reading:
 
 
 class GraphWrites:
-    """What the writing side may do."""
+    """What the writing side may do.
 
-    def __init__(self, open_store: OpenStore, sources: SourceLog, max_bytes: int) -> None:
+    Attributes:
+        folder: Where a large file is copied to while it is imported.
+    """
+
+    def __init__(self, open_store: OpenStore, sources: SourceLog, max_bytes: int, folder: Path) -> None:
         self._open_store = open_store
         self._sources = sources
         self.max_bytes = max_bytes
+        self.folder = folder
 
     async def upsert(
         self, assertions: Sequence[Assertion], source: SourceRef, text: str, unit: WriteUnit
@@ -274,7 +299,7 @@ class GraphWrites:
         await self._keep_source(source, text, unit)
         return _result("added", count, (unit.receipt_id,), revert="exact")
 
-    async def import_file(self, content: bytes, source: SourceRef, unit: WriteUnit) -> SurfaceWriteResult:
+    async def import_file(self, file: BinaryIO, source: SourceRef, unit: WriteUnit) -> SurfaceWriteResult:
         """Assert what a file says, in the place of what it said before.
 
         Raises:
@@ -283,11 +308,11 @@ class GraphWrites:
         """
         store = await self._open_store()
         reading = _Reading()
-        held = await self._held_by(store, source, lambda: _Reading().keep(_rows(store, content, source)), unit)
+        held = await self._held_by(store, source, lambda: _Reading().keep(_rows(store, file, source)), unit)
         if held:
             return _result("none", 0, held, revert="exact")
         earlier = [one.receipt_id for one in await store.units(source=source.uri) if one.receipt_id != unit.receipt_id]
-        assertions = reading.keep(_rows(store, content, source))
+        assertions = reading.keep(_rows(store, file, source))
         count = await store.upsert(_graph_unit(source, unit), _some(assertions, source), replaces=earlier)
         await self._keep_source(source, "", unit)
         detected = Detected(
@@ -402,9 +427,10 @@ def _receipts(ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in ids if one.startswith("rcpt_"))
 
 
-def _rows(store: GraphStore, content: bytes, source: SourceRef) -> Iterator[Assertion | RejectedRow]:
+def _rows(store: GraphStore, file: BinaryIO, source: SourceRef) -> Iterator[Assertion | RejectedRow]:
+    file.seek(0)
     if source.media_type in ROW_MEDIA_TYPES:
-        yield from read_rows(content, source.media_type)
+        yield from read_rows(file.read(), source.media_type)
         return
     if not isinstance(store, SupportsGraphFiles) or source.media_type not in store.media_types:
         raise SourceUnreadable(
@@ -412,7 +438,7 @@ def _rows(store: GraphStore, content: bytes, source: SourceRef) -> Iterator[Asse
             code="source_unreadable.no_loader",
             hint="Tables with the columns subject, predicate and object are always read.",
         )
-    for number, triple in enumerate(store.parse(content, source.media_type, source_id=source.source_id), 1):
+    for number, triple in enumerate(store.parse(file, source.media_type, source_id=source.source_id), 1):
         yield RejectedRow(line=number, code="not_a_triple") if triple is None else Assertion(triple)
 
 
@@ -453,10 +479,6 @@ def _result(
 def _sentence(triple: Triple, names: Mapping[Term, str]) -> str:
     parts = (triple.subject, triple.predicate, triple.object)
     return " ".join(names.get(term, term.value) for term in parts)
-
-
-def _shown(term: Term) -> str:
-    return term.value if term.is_literal else name_of(term) if term.value.startswith("urn:datamind:") else term.value
 
 
 def _note(by: tuple[AssertedBy, ...], hop: int) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import anyio.to_thread
 
 from datamind.capabilities.graph.arguments import (
     DeleteArguments,
+    ExportArguments,
     ImportPathArguments,
     NeighborsArguments,
     PathArguments,
@@ -19,18 +22,20 @@ from datamind.capabilities.graph.arguments import (
     TraverseArguments,
     UpsertTriplesArguments,
 )
+from datamind.capabilities.graph.results import to_sparql_json
 from datamind.capabilities.graph.rows import make_assertion
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
-from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of
+from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of, to_ntriples
 from datamind.capabilities.graph.walks import Walk, WalkLimits
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, printable, read_file
+from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, look_at, printable, read_or_keep
 from datamind.capabilities.ingest.folder import survey
-from datamind.capabilities.ingest.loaders import guess_media_type
+from datamind.capabilities.ingest.loaders import guess_media_type, named_media_type
 from datamind.capabilities.sides import WriteSide
-from datamind.core.context import ToolContext
+from datamind.core.context import ToolContext, WriteUnit
 from datamind.core.errors import ArgumentsInvalid, DataMindError, InputInvalid
 from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
+from datamind.core.kept import KeptFile
 from datamind.core.protocols.graph import Assertion, Term
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
@@ -40,6 +45,7 @@ from datamind.core.types import DataSurface, ToolEffect
 _ARGUMENT_BYTES = 4 * 1024 * 1024
 _SNIFFED_BYTES = 4_096
 _PATH_RESULTS = 5_000
+_HELD_BYTES = 1024 * 1024  # larger files are never in memory whole
 
 
 async def _search(args: SearchEntitiesArguments, ctx: ToolContext) -> ToolOutput:
@@ -70,7 +76,8 @@ async def _traverse(args: TraverseArguments, ctx: ToolContext) -> ToolOutput:
     found, evidence = await _graph(ctx).walk(
         args.start, limits, direction=args.direction, predicates=_relations(args.predicates)
     )
-    return _walked(found, evidence)
+    output = _walked(found, evidence)
+    return ToolOutput({"start": [to_ntriples(term) for term in found.starts], **output.data}, evidence)
 
 
 async def _path(args: PathArguments, ctx: ToolContext) -> ToolOutput:
@@ -98,6 +105,8 @@ def _relations(names: Sequence[str]) -> list[Term]:
 
 async def _query(args: QueryArguments, ctx: ToolContext) -> ToolOutput:
     result, evidence = await _graph(ctx).query(args.sparql)
+    if ctx.request.sink is not None:
+        await anyio.to_thread.run_sync(ctx.request.sink, to_sparql_json(result))
     data: dict[str, Any] = {"rows": len(result.rows)}
     if result.answer is not None:
         data = {"answer": result.answer}
@@ -112,6 +121,17 @@ async def _stats(args: StatsArguments, ctx: ToolContext) -> ToolOutput:
         {"predicate": name_of(Term(iri)), "iri": iri, "statements": count} for iri, count in stats.predicates.items()
     ]
     return ToolOutput({**stats.model_dump(exclude={"predicates"}), "predicates": predicates})
+
+
+async def _export(args: ExportArguments, ctx: ToolContext) -> ToolOutput:
+    sink = ctx.request.sink
+    if sink is None:
+        raise InputInvalid("there is no place for the export", hint="Give the request a sink.")
+    written = 0
+    async for piece in _graph(ctx).export(named_media_type(f"graph.{args.format}") or args.format):
+        await anyio.to_thread.run_sync(sink, piece)
+        written += len(piece)
+    return ToolOutput({"bytes": written})
 
 
 async def _plan_upsert(args: UpsertTriplesArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
@@ -160,25 +180,42 @@ async def _plan_import(args: ImportPathArguments, ctx: ToolContext) -> AsyncIter
 
 
 async def _plan_file(located: Located, ctx: ToolContext) -> PlannedWrite:
-    limit = _writes(ctx).max_bytes
-    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
+    limit, folder = _writes(ctx).max_bytes, _writes(ctx).folder
+    content = await anyio.to_thread.run_sync(
+        lambda: read_or_keep(located, max_bytes=limit, keep_above=_HELD_BYTES, folder=folder)
+    )
+    head, checksum = look_at(content, _SNIFFED_BYTES)
     name, home = printable(located.path.name), _policy(ctx).home
     shown = located.path.relative_to(home) if located.path.is_relative_to(home) else located.path
-    source = SourceRef.of_content(
+    source = SourceRef.of_checksum(
         "file",
         f"file:{printable(shown)}",
-        content,
-        media_type=guess_media_type(name, content[:_SNIFFED_BYTES]),
+        checksum,
+        media_type=guess_media_type(name, head),
         profile=ctx.request.profile,
         origin="file",
     )
-    return PlannedWrite({"source": source.model_dump(mode="json")}, content=content, source=source, label=name)
+    wanted = {"source": source.model_dump(mode="json")}
+    if isinstance(content, KeptFile):
+        return PlannedWrite(wanted, file=content, source=source, label=name)
+    return PlannedWrite(wanted, content=content, source=source, label=name)
 
 
 async def _import(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
-    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
+    assert ctx.unit is not None  # the ledger runs writes
     source = SourceRef.model_validate(args["source"])
-    return await _writes(ctx).import_file(ctx.unit.content, source, ctx.unit)
+    with _content_of(ctx.unit) as file:
+        return await _writes(ctx).import_file(file, source, ctx.unit)
+
+
+@contextmanager
+def _content_of(unit: WriteUnit) -> Iterator[BinaryIO]:
+    if unit.file is not None:
+        with unit.file.opened() as kept:
+            yield kept
+        return
+    assert unit.content is not None  # planned with content
+    yield io.BytesIO(unit.content)
 
 
 async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
@@ -298,6 +335,14 @@ def _reading() -> list[ToolSpec]:
             name="graph_stats",
             description="How many statements, entities and relations of each kind.",
             bound=ResultBound(max_items=100),
+            **reads,
+        ),
+        ToolSpec.of(
+            ExportArguments,
+            _export,
+            name="graph_export",
+            description="Write the whole graph as a file, to the sink of the request.",
+            for_application=True,
             **reads,
         ),
     ]

@@ -36,12 +36,14 @@ class Walk:
         cut: What was left out, by reason: ``fan_out`` (nodes with more statements), ``results`` and ``time`` (nodes
             that were not looked at).
         unseen: Nodes just beyond the last hop.
+        starts: Where it began.
     """
 
     triples: tuple[Triple, ...] = ()
     hops: tuple[int, ...] = ()
     cut: Mapping[str, int] = field(default_factory=dict)
     unseen: int = 0
+    starts: tuple[Term, ...] = ()
 
 
 @dataclass
@@ -113,7 +115,7 @@ async def traverse(
             frontier = await search.step(frontier, hop)
     ordered = sorted(search.found.items(), key=lambda item: item[1])
     triples, hops = tuple(triple for triple, _ in ordered), tuple(hop for _, hop in ordered)
-    return Walk(triples, hops, search.cut, len(frontier))
+    return Walk(triples, hops, search.cut, len(frontier), tuple(starts))
 
 
 async def shortest_path(

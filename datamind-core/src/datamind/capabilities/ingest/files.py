@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 
 from datamind.core.errors import DataMindError, LimitExceeded, NotFound, PathDenied, SourceUnreadable, StoreError
 from datamind.core.kept import KeptFile
+from datamind.core.types import content_hash
 
 _T = TypeVar("_T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -113,6 +114,13 @@ def read_or_keep(located: Located, *, max_bytes: int, keep_above: int, folder: P
         return _joined(slices) if size <= keep_above else _kept(slices, folder)
 
     return _steadily(located, max_bytes, take)
+
+
+def look_at(content: bytes | KeptFile, size: int) -> tuple[bytes, str]:
+    """The first bytes, and the hash of all."""
+    if isinstance(content, KeptFile):
+        return content.head(size), content.content_hash
+    return content[:size], content_hash(content)
 
 
 def _steadily(located: Located, max_bytes: int, take: Callable[[Iterator[bytes], int], tuple[_T, int]]) -> _T:

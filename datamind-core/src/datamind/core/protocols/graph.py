@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import BinaryIO, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from datamind.core.record import Instant, Record
 from datamind.core.source import SourceRef
@@ -257,18 +257,23 @@ class GraphStore(GraphReader, Protocol):
 class SupportsGraphFiles(Protocol):
     """A reader that knows the file formats of its engine.
 
+    Attributes:
+        media_types: What it reads, such as ``text/turtle``; it writes these, and tables of triples.
+
     G1 The same content gives the same triples, blank nodes included; those of two sources are different.
     G2 Graph names of a file are left out: its statements are joined.
-    G3 ``export`` gives every statement once, and reading it again gives the same statements.
+    G3 ``export`` gives every statement once, as of one moment; reading it again gives the same statements.
     """
 
     @property
     def media_types(self) -> tuple[str, ...]:
-        """What it reads and writes, such as ``text/turtle``."""
+        """See above."""
         ...
 
-    def parse(self, content: bytes, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
+    def parse(self, file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
         """Triples as they stand; None for a statement that cannot be kept. Blocking, lazy.
+
+        The file is read from where it stands, and is not held in memory.
 
         Raises:
             SourceUnreadable: The content is not what the media type says; names the line.
@@ -276,7 +281,11 @@ class SupportsGraphFiles(Protocol):
         ...
 
     def export(self, media_type: str) -> AsyncIterator[bytes]:
-        """The graph as a file, piece by piece."""
+        """The graph as a file, piece by piece.
+
+        Raises:
+            InputInvalid: It writes no such type.
+        """
         ...
 
 

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from datamind_cli.exits import ExitCode
+from datamind_cli.render import Output, count_of, shorten
+from datamind_cli.session import given_text, opened_system, run
+from datamind_cli.state import State, common_options, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from datamind.agent.facade import DataMind
+    from datamind.core.evidence import Evidence
+    from datamind.core.outcome import ToolOutcome
+    from datamind.core.receipts import IngestReceipt
+
+_LINE_CHARS: Final = 100
+_CELL_CHARS: Final = 60
+_ID_CHARS: Final = 13
+
+
+@click.group("graph")
+def cli() -> None:
+    """Statements: show, search, stats, query, import, export.
+
+    Reading goes through the tools of RetrieveAgent, importing through those of StoreAgent: same rules, same records.
+    """
+
+
+@cli.command("show")
+@click.argument("entity")
+@click.option("--hops", default=1, show_default=True, type=click.IntRange(1, 6), help="How far from ENTITY.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 200), help="Most statements to show.")
+@common_options
+@click.pass_context
+def show(ctx: click.Context, entity: str, hops: int, limit: int) -> int:
+    """Draw what the graph says around ENTITY, a name or an IRI, with sources and receipts."""
+    state = state_of(ctx)
+    return run(lambda: _show(state, entity, hops, limit))
+
+
+async def _show(state: State, entity: str, hops: int, limit: int) -> ExitCode:
+    from datamind.capabilities.graph.terms import name_of, read_line
+    from datamind_cli.drawing import cut_of, drawn, make_tree
+
+    out = Output(state)
+    async with opened_system(state) as system:
+        arguments = {"start": [entity], "hops": hops, "fan_out": limit, "limit": limit}
+        outcome = await _read(system, "graph_traverse", arguments)
+    start = outcome.data["start"][0]
+    if out.is_json:
+        out.json({**outcome.data, "evidence": list(outcome.evidence)})
+        return ExitCode.OK
+    lines = list(drawn(make_tree(start, outcome.evidence), fancy=out.draws))
+    named = _name_in(outcome.evidence, start) or name_of(read_line(start)[0])
+    rows = [(_shortened(line, _LINE_CHARS), *_asserted(item)) for line, item in lines]
+    out.table((named, "source", "receipts"), rows)
+    told = [count_of(len(lines), "statement"), cut_of(outcome.data), _beyond(outcome.data)]
+    out.note("; ".join(part for part in told if part) + ".")
+    return ExitCode.OK
+
+
+def _name_in(found: tuple[Evidence, ...], start: str) -> str:
+    for item in found:
+        if item.locator.type == "triple" and item.locator.names:
+            ends = {item.locator.subject: item.locator.names[0], item.locator.object: item.locator.names[2]}
+            if start in ends:
+                return ends[start]
+    return ""
+
+
+def _shortened(line: str, max_chars: int) -> str:
+    # The blanks in front are part of the drawing.
+    body = line.lstrip()
+    indent = line[: len(line) - len(body)]
+    return indent + shorten(body, max(max_chars - len(indent), 20))
+
+
+def _asserted(item: Evidence) -> tuple[str, str]:
+    from datamind_cli.records import source_label
+
+    first, *others = item.receipt_ids
+    more = f" +{len(others)}" if others else ""
+    return source_label(item.source), f"{first[:_ID_CHARS]}{more}"
+
+
+def _beyond(data: Mapping[str, Any]) -> str:
+    beyond = data.get("nodes_beyond", 0)
+    return f"{count_of(beyond, 'node')} further away, see --hops" if beyond else ""
+
+
+@cli.command("search")
+@click.argument("name", nargs=-1, required=True)
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50), help="Most entities.")
+@common_options
+@click.pass_context
+def search(ctx: click.Context, name: tuple[str, ...], limit: int) -> int:
+    """Find entities by name, alias, beginning or nearly so."""
+    state = state_of(ctx)
+    wanted = given_text(name, "name")
+    return run(lambda: _search(state, wanted, limit))
+
+
+async def _search(state: State, name: str, limit: int) -> ExitCode:
+    out = Output(state)
+    async with opened_system(state) as system:
+        outcome = await _read(system, "graph_search_entities", {"query": name, "limit": limit})
+    found = outcome.data["entities"]
+    if out.is_json:
+        out.json(found)
+    else:
+        columns = ("name", "match", "score", "iri")
+        out.table(columns, [tuple(str(entity[column]) for column in columns) for entity in found])
+        out.note(f"{len(found)} found.")
+    return ExitCode.OK if found else ExitCode.NEGATIVE
+
+
+@cli.command("stats")
+@common_options
+@click.pass_context
+def stats(ctx: click.Context) -> int:
+    """Count statements, entities and relations."""
+    state = state_of(ctx)
+    return run(lambda: _stats(state))
+
+
+async def _stats(state: State) -> ExitCode:
+    out = Output(state)
+    async with opened_system(state) as system:
+        outcome = await _read(system, "graph_stats", {})
+    if out.is_json:
+        out.json(outcome.data)
+        return ExitCode.OK
+    found = outcome.data
+    entities = f"{found['entities']:,} " + ("entity" if found["entities"] == 1 else "entities")
+    out.line(out.join((count_of(found["statements"], "statement"), entities, count_of(found["receipts"], "receipt"))))
+    rows = [(row["predicate"], f"{row['statements']:,}", row["iri"]) for row in outcome.data["predicates"]]
+    out.table(("relation", "statements", "iri"), rows)
+    return ExitCode.OK
+
+
+@cli.command("query")
+@click.argument("sparql", nargs=-1)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, as SPARQL 1.1 defines it.")
+@common_options
+@click.pass_context
+def query(ctx: click.Context, sparql: tuple[str, ...], as_csv: bool) -> int:
+    """Run one reading SPARQL query, or what standard input holds when SPARQL is -.
+
+    --json prints the results format of SPARQL 1.1; an ASK that is false exits with 1.
+    """
+    state = state_of(ctx)
+    text = given_text(sparql, "query")
+    return run(lambda: _query(state, text, as_csv=as_csv))
+
+
+async def _query(state: State, text: str, *, as_csv: bool) -> ExitCode:
+    out = Output(state)
+    pieces: list[bytes] = []
+    async with opened_system(state) as system:
+        outcome = await _read(system, "graph_query", {"sparql": text}, sink=pieces.append)
+    found = json.loads(b"".join(pieces))
+    if out.is_json:
+        out.json(found)
+    elif "boolean" in found:
+        out.line("yes" if found["boolean"] else "no")
+    else:
+        _print_rows(out, found, as_csv=as_csv)
+    if outcome.data.get("cut"):
+        out.note(f"{outcome.data['rows']:,} rows are printed: {outcome.data['cut']}.")
+    return ExitCode.OK if found.get("boolean", True) else ExitCode.NEGATIVE
+
+
+def _print_rows(out: Output, found: dict[str, Any], *, as_csv: bool) -> None:
+    columns = found["head"]["vars"]
+    bindings = found["results"]["bindings"]
+    if as_csv:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_exact(row.get(name)) for name in columns] for row in bindings)
+        out.line(text.getvalue().rstrip("\n"))
+        return
+    out.table(columns, [[_readable(row.get(name)) for name in columns] for row in bindings])
+    out.note(f"{count_of(len(bindings), 'row')}.")
+
+
+def _exact(binding: dict[str, str] | None) -> str:
+    if binding is None:
+        return ""
+    return f"_:{binding['value']}" if binding["type"] == "bnode" else binding["value"]
+
+
+def _readable(binding: dict[str, str] | None) -> str:
+    from datamind.capabilities.graph.terms import name_of
+    from datamind.core.protocols.graph import Term
+
+    exact = _exact(binding)
+    is_minted = binding is not None and binding["type"] == "uri" and exact.startswith("urn:datamind:")
+    return shorten(name_of(Term(exact)) if is_minted else exact, _CELL_CHARS)
+
+
+@cli.command("import")
+@click.argument("path", metavar="FILE", type=click.Path())
+@common_options
+@click.pass_context
+def import_(ctx: click.Context, path: str) -> int:
+    """Import FILE (ttl, nt, nq, trig, jsonld, rdf, or csv, tsv, jsonl with subject, predicate and object), or a folder.
+
+    A later version of a file replaces what it said before. Naming it here grants it.
+    """
+    state = state_of(ctx)
+    return run(lambda: _import(state, path))
+
+
+async def _import(state: State, path: str) -> ExitCode:
+    from datamind.agent.direct import grant
+    from datamind.core.context import RequestContext
+    from datamind.core.errors import error_of
+    from datamind.core.types import Role
+    from datamind_cli.exits import exit_code_of_failures
+    from datamind_cli.records import show_receipts
+
+    out = Output(state)
+    named = grant(Path(path))
+    async with opened_system(state) as system:
+        ctx = RequestContext(system.profile.name, Role.STORE, granted_paths=(named,), by_application=True)
+        outcome = await system.call("graph_import_path", {"path": str(named)}, role=Role.STORE, ctx=ctx)
+    if outcome.is_error and not outcome.receipts:
+        raise error_of(outcome.code, outcome.message)
+    if out.is_json:
+        out.json(list(outcome.receipts))
+    else:
+        show_receipts(out, outcome.receipts)
+        for receipt in outcome.receipts:
+            _say_what_was_left_out(out, receipt)
+    failed = [receipt.result.error.code for receipt in outcome.receipts if receipt.result.error]
+    if failed:
+        return exit_code_of_failures(failed)
+    return ExitCode.NEGATIVE if any(receipt.status == "partial" for receipt in outcome.receipts) else ExitCode.OK
+
+
+def _say_what_was_left_out(out: Output, receipt: IngestReceipt) -> None:
+    from datamind_cli.records import source_label
+
+    found = receipt.result.detected
+    if found.rejected_total:
+        rows = ", ".join(f"{row.line} ({row.code})" for row in found.rejected[:10])
+        more = ", ..." if found.rejected_total > 10 else ""
+        out.line(f"{source_label(receipt.source)}: {count_of(found.rejected_total, 'row')} left out: {rows}{more}")
+
+
+@cli.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@common_options
+@click.pass_context
+def export(ctx: click.Context, file: Path, force: bool) -> int:
+    """Write the graph to FILE; its ending says how: .ttl, .nt, .nq, .trig, .jsonld, .rdf, .csv, .tsv or .jsonl."""
+    state = state_of(ctx)
+    target = file.absolute()
+    return run(lambda: _export(state, target, force=force))
+
+
+async def _export(state: State, file: Path, *, force: bool) -> ExitCode:
+    from datamind.core.errors import InputInvalid
+    from datamind_cli.exporting import written_file
+
+    if not file.suffix:
+        raise InputInvalid(f"{file.name[:80]!r} has no ending that names a format", hint="Call it graph.ttl.")
+    out = Output(state)
+    async with opened_system(state) as system:
+        with written_file(file, replace=force) as target:
+            outcome = await _read(system, "graph_export", {"format": file.suffix[1:]}, sink=target.write)
+    if out.is_json:
+        out.json({"file": str(file), **outcome.data})
+    else:
+        out.line(f"{outcome.data['bytes']:,} bytes in {file}")
+    return ExitCode.OK
+
+
+async def _read(
+    system: DataMind, tool: str, arguments: dict[str, Any], *, sink: Callable[[bytes], object] | None = None
+) -> ToolOutcome:
+    from datamind.core.context import RequestContext
+    from datamind.core.errors import error_of
+    from datamind.core.types import Role
+
+    ctx = RequestContext(system.profile.name, Role.RETRIEVE, by_application=True, sink=sink)
+    outcome = await system.call(tool, arguments, role=Role.RETRIEVE, ctx=ctx)
+    if outcome.is_error:
+        raise error_of(outcome.code, outcome.message)
+    return outcome
