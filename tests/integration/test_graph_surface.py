@@ -232,9 +232,9 @@ async def test_sparql_is_evidence_with_its_statement(tmp_path: Path) -> None:
             await upsert(system, triple("Ada", "works_at", "Acme"), text=text)
         query = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
         (item,) = (await read(system, "graph_query", sparql=query)).evidence
-        assert (item.content, item.locator.statement) == ("n\n1", query)
+        assert (item.content, item.locator.statement) == ('{"columns":["n"],"rows":[["1"]]}', query)
         (item,) = (await read(system, "graph_query", sparql="ASK { ?s <urn:datamind:p:works_at> ?o }")).evidence
-        assert item.content == "yes"
+        assert item.table().rows == ((True,),)
 
 
 async def test_c12_nothing_that_the_reading_side_can_say_changes_the_graph(tmp_path: Path) -> None:

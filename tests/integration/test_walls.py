@@ -59,6 +59,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "graph_path": {"start": "Ada", "goal": "Acme"},
     "graph_query": {"sparql": "ASK { ?s ?p ?o }"},
     "graph_stats": {},
+    "graph_export": {"format": "nt"},
     "db_list_tables": {},
     "db_describe_table": {"table": "orders"},
     "db_sample": {"table": "orders"},
@@ -75,6 +76,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Arguments with which each tool really does something in ``furnished``."""
 
+FOR_APPLICATION: Final = frozenset({"graph_export"})
 OTHER_ROLE: Final = {ToolAccess.WRITE: Role.RETRIEVE, ToolAccess.READ: Role.STORE, ToolAccess.UTILITY: Role.STORE}
 OWN_ROLE: Final = {ToolAccess.WRITE: Role.STORE, ToolAccess.READ: Role.RETRIEVE, ToolAccess.UTILITY: Role.RETRIEVE}
 
@@ -121,7 +123,8 @@ def tables(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
 
 async def call(system: DataMind, tool: str, role: Role, gate: Gate, arguments: str | None = None) -> ToolOutcome:
     text = json.dumps(ARGUMENTS[tool]) if arguments is None else arguments
-    ctx = RequestContext(system.profile.name, role)
+    by_application = tool in FOR_APPLICATION
+    ctx = RequestContext(system.profile.name, role, by_application=by_application, sink=len)
     return await dispatch(ToolCall(id="call_1", name=tool, arguments=text), ctx, gate)
 
 
@@ -154,6 +157,18 @@ async def test_first_wall_the_registry_of_a_role_does_not_hold_the_other_half(tm
             assert (outcome.denied, outcome.code, outcome.receipts) == (True, "access_denied.unknown_tool", ())
         assert set(system.registry(Role.STORE)) | set(system.registry(Role.RETRIEVE)) == set(ARGUMENTS)
         assert state(tmp_path) == before
+
+
+async def test_what_is_for_the_application_is_nothing_a_model_can_name(tmp_path: Path) -> None:
+    async with furnished(tmp_path) as system:
+        assert {spec.name for spec in system.catalogue if spec.for_application} == FOR_APPLICATION
+        for name in FOR_APPLICATION:
+            role = OWN_ROLE[system.agents[Role.RETRIEVE].gate.registry[name].access]
+            assert name not in {tool.name for tool in system.registry(role).definitions()}
+            ctx = RequestContext(system.profile.name, role, sink=len)
+            asked = ToolCall(id="call_1", name=name, arguments=json.dumps(ARGUMENTS[name]))
+            outcome = await dispatch(asked, ctx, system.agents[role].gate)
+            assert (outcome.denied, outcome.code) == (True, "access_denied.unknown_tool")
 
 
 async def test_second_wall_dispatch_alone(tmp_path: Path) -> None:

@@ -32,12 +32,13 @@ class Branch:
 def make_tree(start: str, found: Sequence[Evidence]) -> list[Branch]:
     """The statements around ``start``, which is an N-Triples term; ``found`` is in the order of a walk."""
     below: dict[str, list[Branch]] = {start: []}
+    reached = {start: 0}
     for item in found:
         if not isinstance(item.locator, TripleLocator):
             continue
         ends = item.locator.subject, item.locator.object
         subject, relation, object_ = item.locator.names or (ends[0], item.locator.predicate, ends[1])
-        is_out = ends[0] in below
+        is_out = reached.get(ends[0], len(reached)) <= reached.get(ends[1], len(reached))
         here, there = ends if is_out else ends[::-1]
         branch = Branch(item, relation, object_ if is_out else subject, is_out)
         # What a statement hung on may have gone while the walk went on.
@@ -45,6 +46,7 @@ def make_tree(start: str, found: Sequence[Evidence]) -> list[Branch]:
         # A value is an end, however often it occurs.
         if not there.startswith('"'):
             below.setdefault(there, branch.below)
+            reached.setdefault(there, len(reached))
     return below[start]
 
 
