@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import resource
 import tempfile
 import time
@@ -83,7 +84,7 @@ async def measure(folder: Path, size: int) -> list[Figure]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     lag, began = Lag(), time.perf_counter()
     async with lag.watched():
-        assertions = (Assertion(t) for t in store.parse(content, "application/n-triples", source_id="src_bench") if t)
+        assertions = (Assertion(t) for t in store.parse(io.BytesIO(content), "application/n-triples", source_id="src_bench") if t)
         count = await store.upsert(make_unit("bench"), assertions)
         await store.sync()
     took = time.perf_counter() - began

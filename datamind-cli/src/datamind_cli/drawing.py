@@ -50,14 +50,14 @@ def make_tree(start: str, found: Sequence[Evidence]) -> list[Branch]:
     return below[start]
 
 
-def drawn(branches: Sequence[Branch], *, fancy: bool, indent: str = "") -> Iterator[tuple[str, Evidence]]:
-    """A line of the drawing for each statement, with its evidence."""
+def drawn(branches: Sequence[Branch], *, fancy: bool, indent: str = "") -> Iterator[tuple[str, str, Evidence]]:
+    """For each statement the lines in front of it, what it says, and its evidence."""
     inner, last, bar, blank = _ENDS[fancy]
     out, back = _ARROWS[fancy]
     for number, branch in enumerate(branches, 1):
         is_last = number == len(branches)
         shown = f"{branch.relation} {out if branch.is_out else back} {branch.name}"
-        yield f"{indent}{last if is_last else inner}{shown}", branch.evidence
+        yield indent + (last if is_last else inner), shown, branch.evidence
         yield from drawn(branch.below, fancy=fancy, indent=indent + (blank if is_last else bar))
 
 

@@ -60,7 +60,7 @@ async def _show(state: State, entity: str, hops: int, limit: int) -> ExitCode:
         return ExitCode.OK
     lines = list(drawn(make_tree(start, outcome.evidence), fancy=out.draws))
     named = _name_in(outcome.evidence, start) or name_of(read_line(start)[0])
-    rows = [(_shortened(line, _LINE_CHARS), *_asserted(item)) for line, item in lines]
+    rows = [(front + shorten(text, _LINE_CHARS), *_asserted(item)) for front, text, item in lines]
     out.table((named, "source", "receipts"), rows)
     told = [count_of(len(lines), "statement"), cut_of(outcome.data), _beyond(outcome.data)]
     out.note("; ".join(part for part in told if part) + ".")
@@ -74,13 +74,6 @@ def _name_in(found: tuple[Evidence, ...], start: str) -> str:
             if start in ends:
                 return ends[start]
     return ""
-
-
-def _shortened(line: str, max_chars: int) -> str:
-    # The blanks in front are part of the drawing.
-    body = line.lstrip()
-    indent = line[: len(line) - len(body)]
-    return indent + shorten(body, max(max_chars - len(indent), 20))
 
 
 def _asserted(item: Evidence) -> tuple[str, str]:
