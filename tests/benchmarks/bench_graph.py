@@ -84,7 +84,8 @@ async def measure(folder: Path, size: int) -> list[Figure]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     lag, began = Lag(), time.perf_counter()
     async with lag.watched():
-        assertions = (Assertion(t) for t in store.parse(io.BytesIO(content), "application/n-triples", source_id="src_bench") if t)
+        triples = store.parse(io.BytesIO(content), "application/n-triples", source_id="src_bench")
+        assertions = (Assertion(triple) for triple in triples if triple)
         count = await store.upsert(make_unit("bench"), assertions)
         await store.sync()
     took = time.perf_counter() - began
