@@ -68,6 +68,20 @@ async def test_a57_200k_rows_are_imported_and_read_without_holding_the_loop(tmp_
     assert lag.beats > 10
 
 
+async def test_a57_a_folder_of_1000_files_is_stored_without_holding_the_loop(tmp_path: Path, lag: LagProbe) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(1_000):
+        (folder / f"{number:04}.md").write_text(
+            f"# Buoy {number}\n\n" + f"Buoy {number} is moored off the weir.\n\n" * 12
+        )
+    async with open_system(tmp_path, kb={"backend": "lancedb"}) as system:
+        first = await system.ingest(folder)
+        assert (first.status, len({receipt.receipt_id for receipt in first.receipts})) == ("stored", 1_000)
+        assert (await system.ingest(folder)).status == "unchanged"
+    assert lag.beats > 100
+
+
 async def test_a25_six_endless_statements_are_interrupted_and_other_surfaces_answer_meanwhile(tmp_path: Path) -> None:
     async with open_system(tmp_path, db={"dialect": "duckdb", "query_timeout_s": 0.5}) as system:
         await write(system, "db_import_records", records=[{"a": 1}], table="t")

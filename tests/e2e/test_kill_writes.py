@@ -20,7 +20,13 @@ from tests.support.kill_jobs import CASES
 JOBS = "tests.support.kill_jobs"
 
 # One write of each surface, those with the most steps: a kill costs two processes.
-RECOVERIES = ("memory_save superseding", "memory_save global", "kb_add_file replacing", "skill_upsert replacing")
+RECOVERIES = (
+    "memory_save superseding",
+    "memory_save global",
+    "kb_add_file replacing",
+    "skill_upsert replacing",
+    "kb_add_path together",
+)
 JOBS_IN_ORDER = [("kill_everywhere", case) for case in CASES] + [("kill_recovery", case) for case in RECOVERIES]
 
 

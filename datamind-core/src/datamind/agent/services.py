@@ -17,8 +17,9 @@ from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.ingest.shelf import LoaderShelf
 from datamind.capabilities.kb.indexing import ChunkSize
-from datamind.capabilities.kb.service import KBReads, KBStores, KBWrites
+from datamind.capabilities.kb.service import KBReads, KBStores
 from datamind.capabilities.kb.vectors import restore_vectors
+from datamind.capabilities.kb.writes import KBWrites
 from datamind.capabilities.memory.service import MemoryReads, MemoryStores, MemoryWrites, visible
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.capabilities.skills.service import SkillReads, SkillWrites

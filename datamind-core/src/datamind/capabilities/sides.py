@@ -9,7 +9,8 @@ from typing import NoReturn
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.ingest.paths import PathRules
-from datamind.capabilities.kb.service import KBReads, KBWrites
+from datamind.capabilities.kb.service import KBReads
+from datamind.capabilities.kb.writes import KBWrites
 from datamind.capabilities.memory.service import MemoryReads, MemoryWrites
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
 from datamind.core.errors import SurfaceUnavailable

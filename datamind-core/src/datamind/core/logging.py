@@ -25,6 +25,9 @@ _PATTERNS = (
     re.compile(r"(?i)\b(api[_-]?key|password|secret|token)([\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']{6,}"),
 )
 
+_IN_EVERY_PATTERN = re.compile(r"[-:=\s]")
+"""Most of what passes here is ids and hashes, which have none of these."""
+
 
 class Redactor:
     """Removes known secrets, then what looks like one.
@@ -50,6 +53,8 @@ class Redactor:
         """``text`` without secrets."""
         for secret in sorted(self._known, key=len, reverse=True):
             text = text.replace(secret, REDACTED)
+        if not _IN_EVERY_PATTERN.search(text):
+            return text
         for pattern in _PATTERNS[:-1]:
             text = pattern.sub(REDACTED, text)
         return _PATTERNS[-1].sub(rf"\1\2{REDACTED}", text)

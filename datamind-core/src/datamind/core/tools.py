@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -57,6 +57,8 @@ class PlannedWrite:
         file: The same for what is too large to be held; one of the two.
         ledger_profile: ``_shared`` for global memories; empty for the request's own profile.
         label: What the progress line shows.
+        is_quick: It may share a commit with others of its call, which then wait for each other: seconds would be felt
+            when somebody cancels. Needs a tool with ``batch``.
     """
 
     args: Mapping[str, Any]
@@ -65,6 +67,7 @@ class PlannedWrite:
     source: SourceRef | None = None
     ledger_profile: str = ""
     label: str = ""
+    is_quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,20 @@ class ResultBound:
     max_chars: int = 20_000
 
 
+@dataclass(frozen=True, slots=True)
+class BatchHandlers:
+    """How a write tool does many units of one call in one engine commit. The ledger alone decides when.
+
+    Attributes:
+        apply: What the handler is for one unit, for many with distinct ids: contexts with their units, and for each
+            its result or the reason why it failed; one that fails keeps none of the others from being written.
+        read_back: What the tool's ``read_back`` is for one result, for many.
+    """
+
+    apply: Callable[[Sequence[tuple[Any, ToolContext]]], Awaitable[Sequence[SurfaceWriteResult | Exception]]]
+    read_back: Callable[[Sequence[SurfaceWriteResult], ToolContext], Awaitable[Sequence[ReadBack]]]
+
+
 Handler = Callable[[Any, ToolContext], Awaitable[ToolOutput | SurfaceWriteResult]]
 Plan = Callable[[Any, ToolContext], AsyncIterator[PlannedWrite | Refusal]]
 Recall = Callable[[AskedCall, ToolContext], Awaitable[ToolOutput | None]]
@@ -127,6 +144,7 @@ class ToolSpec:
         selector: For tools that change or remove something.
         plan: Splits a write into units; left out, the call is one unit.
         read_back: Asks the reading side whether the write is there; left out, nothing can be asked.
+        batch: For tools with a ``plan`` of many units that could share a commit.
         receipted: Set by the ledger alone; the registry refuses a write without it.
         for_application: Only the application calls it; no model is told of it.
         recall: Set by the ledger alone, for a write with a selector: the outcome a repeated call has already.
@@ -144,6 +162,7 @@ class ToolSpec:
     selector: Selector | None = None
     plan: Plan | None = None
     read_back: ReadBackFn | None = None
+    batch: BatchHandlers | None = None
     bound: ResultBound = ResultBound()
     revert: RevertKind = "none"
     max_argument_bytes: int = MAX_BYTES

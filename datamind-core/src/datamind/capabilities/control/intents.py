@@ -6,12 +6,13 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import anyio.to_thread
 
 from datamind.capabilities.control.audit import AuditChain, canonical_json
-from datamind.capabilities.control.contents import ContentStore
+from datamind.capabilities.control.contents import INLINE_BYTES, ContentStore
 from datamind.capabilities.control.database import ControlDB
 from datamind.capabilities.control.intent import (
     Intent,
@@ -56,7 +57,10 @@ class IntentLog:
         """
         hashed = ""
         if planned.content is not None:
-            hashed = await anyio.to_thread.run_sync(self._contents.prepare, planned.content)
+            prepare, content = self._contents.prepare, planned.content
+            # A small one is hashed and no more.
+            small = len(content) <= INLINE_BYTES
+            hashed = prepare(content) if small else await anyio.to_thread.run_sync(prepare, content)
         elif planned.file is not None:
             hashed = await anyio.to_thread.run_sync(self._contents.prepare_file, planned.file)
         source_id = planned.source.source_id if planned.source else ""
@@ -73,7 +77,11 @@ class IntentLog:
         Raises:
             Conflict: The key was used for another call.
         """
-        return await self._db.write(lambda db: self._begin(db, proposal))
+        return (await self.begin_all([proposal]))[0]
+
+    async def begin_all(self, proposals: Sequence[Proposal]) -> list[Intent | IngestReceipt | None]:
+        """``begin`` for each of them, all in one transaction."""
+        return await self._db.write(lambda db: [self._begin(db, proposal) for proposal in proposals])
 
     def _begin(self, db: sqlite3.Connection, new: Proposal) -> Intent | IngestReceipt | None:
         row = intent_row(db, new.key)
@@ -166,6 +174,16 @@ class IntentLog:
 
     async def finish(self, intent: Intent, result: SurfaceWriteResult, read_back: str) -> IngestReceipt:
         """Store the receipt, the end of the intent and its audit record in one transaction."""
+        return (await self.finish_all([(intent, result, read_back)]))[0]
+
+    async def finish_all(self, ends: Sequence[tuple[Intent, SurfaceWriteResult, str]]) -> list[IngestReceipt]:
+        """``finish`` for each of them, all in one transaction."""
+        completed_at = now()
+        return await self._db.write(lambda db: [self._finish(db, *end, completed_at) for end in ends])
+
+    def _finish(
+        self, db: sqlite3.Connection, intent: Intent, result: SurfaceWriteResult, read_back: str, completed_at: datetime
+    ) -> IngestReceipt:
         receipt = IngestReceipt(
             receipt_id=intent.unit.receipt_id,
             idempotency_key=intent.idempotency_key,
@@ -173,26 +191,22 @@ class IntentLog:
             tool=intent.tool,
             source=intent.source,
             started_at=intent.started_at,
-            completed_at=now(),
+            completed_at=completed_at,
             result=result,
             read_back=read_back,
         )
+        insert_receipt(db, receipt, intent.unit.unit_id)
         state = "failed" if result.status in ("failed", "denied") else "committed"
-
-        def commit(db: sqlite3.Connection) -> None:
-            insert_receipt(db, receipt, intent.unit.unit_id)
-            db.execute("UPDATE intents SET state = ?, result = NULL WHERE unit_id = ?", (state, intent.unit.unit_id))
-            self._record(
-                db,
-                "outcome",
-                intent,
-                status=result.status,
-                operation=result.operation,
-                items=result.items_written,
-                code=result.error.code if result.error else "",
-            )
-
-        await self._db.write(commit)
+        db.execute("UPDATE intents SET state = ?, result = NULL WHERE unit_id = ?", (state, intent.unit.unit_id))
+        self._record(
+            db,
+            "outcome",
+            intent,
+            status=result.status,
+            operation=result.operation,
+            items=result.items_written,
+            code=result.error.code if result.error else "",
+        )
         return receipt
 
     async def refuse(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -62,21 +62,27 @@ class SourceLog:
         Returns whether this receipt ended another version, now or before the process died.
         """
         version = StoredSource(document_id, source, "", title, metadata, (receipt_id,), "active", now(), 0)
-        return bool(await self.put_all(surface, [(version, text)], receipt_id))
+        return bool(await self.put_all(surface, [(version, text)]))
 
-    async def put_all(self, surface: DataSurface, versions: Sequence[tuple[StoredSource, str]], receipt_id: str) -> int:
+    async def put_all(self, surface: DataSurface, versions: Sequence[tuple[StoredSource, str]]) -> Set[str]:
         """Make these versions the active ones of their documents, in one transaction, and keep their texts.
 
-        Returns how many other versions this receipt ended, now or before the process died.
+        Args:
+            versions: Each of another document, with its text; its first receipt is that of the write.
+
+        Returns the documents of which that receipt ended another version, now or before the process died.
         """
+        return await anyio.to_thread.run_sync(self._put_all, surface, versions)
+
+    def _put_all(self, surface: DataSurface, versions: Sequence[tuple[StoredSource, str]]) -> Set[str]:
         contents = [text.encode("utf-8") for _, text in versions]
-        hashes = await anyio.to_thread.run_sync(lambda: list(map(self._contents.prepare, contents)))
+        hashes = list(map(self._contents.prepare, contents))
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: sqlite3.Connection) -> Set[str]:
             self._contents.register_all(db, zip(hashes, contents, strict=True))
-            return _put(db, surface, [version for version, _ in versions], hashes, receipt_id)
+            return _put(db, surface, [version for version, _ in versions], hashes)
 
-        return await self._db.write(work)
+        return self._db.write_now(work)
 
     async def end(self, surface: DataSurface, document_ids: Sequence[str], receipt_id: str) -> int:
         """Mark documents deleted; returns how many this receipt has ended, now or before."""
@@ -155,10 +161,9 @@ def _next_revision(db: sqlite3.Connection, surface: str) -> int:
     return int(top or 0) + 1
 
 
-def _put(
-    db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource], hashes: Sequence[str], receipt_id: str
-) -> int:
-    named = json.dumps([version.document_id for version in versions])
+def _put(db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource], hashes: Sequence[str]) -> Set[str]:
+    receipt_of = {version.document_id: version.receipt_ids[0] for version in versions}
+    named = json.dumps(list(receipt_of))
     same = json.dumps([version.source.source_id for version in versions])
     held = db.execute(
         "SELECT source_id, receipt_ids FROM sources WHERE surface = ? AND state = 'active'"
@@ -166,12 +171,16 @@ def _put(
         (surface, same),
     )
     receipts = {row["source_id"]: json.loads(row["receipt_ids"]) for row in held}
+    others = db.execute(
+        "SELECT document_id FROM sources WHERE surface = ? AND state = 'active'"
+        " AND document_id IN (SELECT value FROM json_each(?)) AND source_id NOT IN (SELECT value FROM json_each(?))",
+        (surface, named, same),
+    ).fetchall()
     revision, instant = _next_revision(db, surface), now().isoformat()
-    db.execute(
+    db.executemany(
         "UPDATE sources SET state = 'replaced', ended_at = ?, end_receipt_id = ?, revision = ?"
-        " WHERE surface = ? AND state = 'active' AND document_id IN (SELECT value FROM json_each(?))"
-        " AND source_id NOT IN (SELECT value FROM json_each(?))",
-        (instant, receipt_id, revision, surface, named, same),
+        " WHERE surface = ? AND state = 'active' AND document_id = ?",
+        [(instant, receipt_of[row["document_id"]], revision, surface, row["document_id"]) for row in others],
     )
     db.executemany(
         "INSERT OR REPLACE INTO sources (document_id, source_id, surface, uri, content_hash, source, title,"
@@ -186,18 +195,23 @@ def _put(
                 version.source.model_dump_json(),
                 version.title,
                 json.dumps(dict(version.metadata)),
-                json.dumps(list(dict.fromkeys([*receipts.get(version.source.source_id, ()), receipt_id]))),
+                json.dumps(list(dict.fromkeys([*receipts.get(version.source.source_id, ()), version.receipt_ids[0]]))),
                 instant,
                 revision,
             )
             for version, hashed in zip(versions, hashes, strict=True)
         ],
     )
-    ended = (
-        "SELECT count(*) FROM sources WHERE surface = ? AND end_receipt_id = ?"
+    return _ended(db, surface, receipt_of)
+
+
+def _ended(db: sqlite3.Connection, surface: str, receipt_of: Mapping[str, str]) -> Set[str]:
+    query = (
+        "SELECT document_id, end_receipt_id FROM sources WHERE surface = ? AND end_receipt_id IS NOT NULL"
         " AND document_id IN (SELECT value FROM json_each(?))"
     )
-    return int(db.execute(ended, (surface, receipt_id, named)).fetchone()[0])
+    rows = db.execute(query, (surface, json.dumps(list(receipt_of))))
+    return {row["document_id"] for row in rows if row["end_receipt_id"] == receipt_of[row["document_id"]]}
 
 
 def _stored(row: sqlite3.Row) -> StoredSource:

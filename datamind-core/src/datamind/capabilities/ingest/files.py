@@ -267,7 +267,10 @@ def printable(path: Path | str) -> str:
 
     Bytes that are not UTF-8 are shown as ``\\xff``, characters that do not print as ``\\u202e``, a backslash doubled.
     """
-    return "".join(_shown(char) for char in str(path))
+    text = str(path)
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
+    return "".join(_shown(char) for char in text)
 
 
 def _shown(char: str) -> str:

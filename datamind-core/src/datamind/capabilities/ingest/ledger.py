@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
 
 from datamind.capabilities.control.control import Control
-from datamind.capabilities.control.intent import Intent, request_hash
+from datamind.capabilities.control.intent import Intent, Proposal, request_hash
 from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
+from datamind.capabilities.ingest.batches import Batch, Sync, may_share, write_together
+from datamind.capabilities.ingest.outcomes import failed, may_pass, output_of, refuted, unconfirmed, write_error
 from datamind.core.context import AskedCall, RequestContext, ToolContext
 from datamind.core.dispatch import Sides
-from datamind.core.errors import (
-    ConfigError,
-    DataMindError,
-    IntegrityError,
-    StoreError,
-    SurfaceUnavailable,
-    ToolFailed,
-)
+from datamind.core.errors import DataMindError, ToolFailed
 from datamind.core.lease import keeping_leases
-from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, WriteError, overall_status
+from datamind.core.receipts import IngestReceipt, SurfaceWriteResult
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ToolOutput, ToolSpec
-from datamind.core.types import DataSurface, Role
+from datamind.core.types import Role
 
 log = logging.getLogger(__name__)
-
-_SHOWN_RECEIPTS = 20
-Sync = Callable[[DataSurface, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -56,34 +48,48 @@ class IngestLedger:
             return spec
 
         async def write(args: Any, ctx: ToolContext) -> ToolOutput:
-            receipts: list[IngestReceipt] = []
-            async for planned in _units(spec, args, ctx):
-                receipts.append(await self._write(spec, args, planned, ctx, len(receipts)))
-                if ctx.request.progress is not None:
-                    ctx.request.progress(len(receipts), planned.label)
-            return _output(receipts)
+            run = _Run(self, spec, args, ctx)
+            try:
+                async for planned in _units(spec, args, ctx):
+                    await run.take(planned)
+            except Exception:
+                await run.write_waiting()
+                raise
+            await run.write_waiting()
+            return output_of(run.receipts)
 
         async def recall(asked: AskedCall, ctx: ToolContext) -> ToolOutput | None:
             receipts = await self._recalled(spec, asked, ctx) if ctx.request.idempotency_key else []
-            return _output(receipts) if receipts else None
+            return output_of(receipts) if receipts else None
 
         return spec.with_ledger(write, recall if spec.selector else None)
 
-    async def _write(
-        self, spec: ToolSpec, args: Any, planned: PlannedWrite | Refusal, ctx: ToolContext, index: int
-    ) -> IngestReceipt:
-        profile = self.profile if isinstance(planned, Refusal) else planned.ledger_profile or self.profile
-        key = self._key(ctx, profile, index)
-        if isinstance(planned, Refusal):
-            return await self._refuse(spec, planned, ctx, key)
-        control = self.control_of(profile)
-        asked = ctx.asked.args if ctx.asked else args
-        proposal = await control.intents.propose(spec, asked, planned, ctx.request, ctx.call_id, key)
+    async def write(self, spec: ToolSpec, proposal: Proposal, ctx: ToolContext) -> IngestReceipt:
+        """One unit, from its intent to its receipt."""
+        control = self.control_of(proposal.planned.ledger_profile or self.profile)
 
         async def attempt() -> IngestReceipt | None:
             return await self._attempt(spec, await control.intents.begin(proposal), ctx, control)
 
-        return await _in_turn(control, key, attempt)
+        return await _in_turn(control, proposal.key, attempt)
+
+    async def write_together(
+        self, spec: ToolSpec, proposals: Sequence[Proposal], ctx: ToolContext
+    ) -> list[IngestReceipt]:
+        """Units that share a commit; once they are begun they finish, whoever leaves meanwhile."""
+        control = self.control_of(self.profile)
+        return await finish_despite_cancel(write_together(spec, proposals, ctx, control, self.sides, self.sync))
+
+    async def propose(self, spec: ToolSpec, args: Any, planned: PlannedWrite, ctx: ToolContext, index: int) -> Proposal:
+        """What is on disk before an intent can be.
+
+        Args:
+            index: Place of the unit among those of its call.
+        """
+        profile = planned.ledger_profile or self.profile
+        asked = ctx.asked.args if ctx.asked else args
+        key = self._key(ctx, profile, index)
+        return await self.control_of(profile).intents.propose(spec, asked, planned, ctx.request, ctx.call_id, key)
 
     def _key(self, ctx: ToolContext, profile: str, index: int) -> str:
         if ctx.asked is None:
@@ -132,18 +138,18 @@ class IngestLedger:
             intent = await control.intents.with_content(intent)
             result = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
         except Exception as error:
-            if recovering and _may_pass(error):
+            if recovering and may_pass(error):
                 raise
-            return await control.intents.finish(intent, _failed(spec, error), "")
+            return await control.intents.finish(intent, failed(spec, error), "")
         if result.status in ("failed", "denied"):
             return await control.intents.finish(intent, result, "")
         try:
             await self.sync(spec.surface, control.profile)
             result, seen = await self._read_back(spec, result, replace(ctx, unit=intent.unit))
         except Exception as error:
-            if _may_pass(error):
-                raise _unconfirmed(spec, intent, error) from error
-            result, seen = _failed(spec, error), ""
+            if may_pass(error):
+                raise unconfirmed(spec, intent, error) from error
+            result, seen = failed(spec, error), ""
         return await control.intents.finish(intent, result, seen)
 
     async def _apply(self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control) -> SurfaceWriteResult:
@@ -163,11 +169,12 @@ class IngestLedger:
         found: ReadBack = await spec.read_back(result, replace(ctx, side=self.sides.read))
         if found.agrees:
             return result, found.seen
-        error = IntegrityError(f"the store does not show the write: {found.seen}.", hint="Run `datamind doctor`.")
-        return _failed(spec, error), found.seen
+        return refuted(spec, found), found.seen
 
-    async def _refuse(self, spec: ToolSpec, refusal: Refusal, ctx: ToolContext, key: str) -> IngestReceipt:
-        result = _failed(spec, DataMindError(refusal.message, code=refusal.code))
+    async def refuse(self, spec: ToolSpec, refusal: Refusal, ctx: ToolContext, index: int) -> IngestReceipt:
+        """The receipt of a unit that could not be planned."""
+        key = self._key(ctx, self.profile, index)
+        result = failed(spec, DataMindError(refusal.message, code=refusal.code))
         return await self.control_of(self.profile).intents.refuse(spec, result, ctx.request, ctx.call_id, key)
 
     async def recover(self, catalogue: Mapping[str, ToolSpec], control: Control) -> Sequence[IngestReceipt]:
@@ -200,6 +207,44 @@ class IngestLedger:
             return None
 
 
+@dataclass(slots=True)
+class _Run:
+    """One call: its receipts so far, and the units that wait to be written together."""
+
+    ledger: IngestLedger
+    spec: ToolSpec
+    args: Any
+    ctx: ToolContext
+    receipts: list[IngestReceipt] = field(default_factory=list)
+    _waiting: Batch = field(default_factory=Batch)
+
+    async def take(self, planned: PlannedWrite | Refusal) -> None:
+        index = len(self.receipts)
+        if isinstance(planned, Refusal):
+            self._tell(await self.ledger.refuse(self.spec, planned, self.ctx, index), planned.label)
+            return
+        proposal = await self.ledger.propose(self.spec, self.args, planned, self.ctx, index)
+        if not may_share(self.spec, planned, self.ctx):
+            self._tell(await self.ledger.write(self.spec, proposal, self.ctx), planned.label)
+            return
+        self._waiting.add(proposal)
+        if self._waiting.is_full:
+            await self.write_waiting()
+
+    async def write_waiting(self) -> None:
+        proposals = self._waiting.take()
+        if not proposals:
+            return
+        receipts = await self.ledger.write_together(self.spec, proposals, self.ctx)
+        for proposal, receipt in zip(proposals, receipts, strict=True):
+            self._tell(receipt, proposal.planned.label)
+
+    def _tell(self, receipt: IngestReceipt, label: str) -> None:
+        self.receipts.append(receipt)
+        if self.ctx.request.progress is not None:
+            self.ctx.request.progress(len(self.receipts), label)
+
+
 async def _in_turn(
     control: Control, key: str, attempt: Callable[[], Coroutine[Any, Any, IngestReceipt | None]]
 ) -> IngestReceipt:
@@ -223,49 +268,5 @@ async def _units(spec: ToolSpec, args: Any, ctx: ToolContext) -> AsyncIterator[P
     except Exception as error:
         if not planned:
             raise
-        reason = _write_error(spec, error)
+        reason = write_error(spec, error)
         yield Refusal("", reason.code, reason.message)
-
-
-def _may_pass(error: Exception) -> bool:
-    unopened = isinstance(error, SurfaceUnavailable | ConfigError)
-    return unopened or (isinstance(error, StoreError) and error.retryable)
-
-
-def _unconfirmed(spec: ToolSpec, intent: Intent, error: Exception) -> StoreError:
-    # Neither stored nor failed: the store has it, and nobody knows whether it would survive a power loss.
-    receipt_id = intent.unit.receipt_id
-    return StoreError(
-        f"{spec.name} was applied but could not be confirmed ({error}).",
-        code=error.code if isinstance(error, StoreError) else None,
-        hint=f"Its receipt {receipt_id} comes at the next start, or when the call is repeated with its key.",
-    )
-
-
-def _failed(spec: ToolSpec, error: Exception) -> SurfaceWriteResult:
-    reason = _write_error(spec, error)
-    return SurfaceWriteResult(surface=spec.surface, operation="none", status="failed", error=reason)
-
-
-def _write_error(spec: ToolSpec, error: Exception) -> WriteError:
-    if not isinstance(error, DataMindError):
-        # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
-        log.error("%s failed", spec.name, exc_info=error)
-        error = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
-    return WriteError(code=error.code, message=str(error), retryable=error.retryable)
-
-
-def _output(receipts: Sequence[IngestReceipt]) -> ToolOutput:
-    # What a model sees of a write: counts, codes and receipt ids, never stored text.
-    results = [receipt.result for receipt in receipts]
-    data: dict[str, Any] = {
-        "status": overall_status(results),
-        "items_written": sum(result.items_written for result in results),
-        "receipt_ids": [receipt.receipt_id for receipt in receipts[:_SHOWN_RECEIPTS]],
-    }
-    if len(receipts) > 1:
-        data["writes"] = len(receipts)
-    operations = sorted({result.operation for result in results if result.operation != "none"})
-    if operations:
-        data["operation"] = operations[0] if len(operations) == 1 else operations
-    return ToolOutput(data, receipts=tuple(receipts))

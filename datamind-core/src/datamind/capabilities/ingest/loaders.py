@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio
+import anyio.to_thread
 
 from datamind.capabilities.ingest.decoding import decode_text
 from datamind.core.errors import LimitExceeded, SourceUnreadable
@@ -146,6 +147,11 @@ class TextLoader:
     media_types = (PLAIN, MARKDOWN, JSON, JSON_LINES, XML)
 
     async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
+        """The decoded text; see ``load_blocking``."""
+        load = partial(self.load_blocking, content, media_type=media_type, limits=limits)
+        return await anyio.to_thread.run_sync(load)
+
+    def load_blocking(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
         """The decoded text; the title of Markdown is its first heading, of plain text a first line like one.
 
         Raises:
@@ -155,7 +161,7 @@ class TextLoader:
         if len(content) > limits.max_bytes:
             raise LimitExceeded(f"{len(content)} bytes are more than the limit of {limits.max_bytes}")
         _refuse_other_formats(content, media_type)
-        text, encoding = await anyio.to_thread.run_sync(decode_text, content)
+        text, encoding = decode_text(content)
         if len(text) > limits.max_characters:
             raise LimitExceeded(f"{len(text)} characters are more than the limit of {limits.max_characters}")
         title = first_heading(text) if media_type == MARKDOWN else first_line_title(text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from datamind.capabilities.ingest.files import printable
-from datamind.capabilities.kb.service import NewDocument
+from datamind.capabilities.kb.writes import NewDocument
 from datamind.core.receipts import RejectedRow
 from datamind.core.source import SourceRef
 from datamind.core.types import content_hash

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Set
 
 import anyio
 import anyio.to_thread
@@ -15,11 +13,9 @@ from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.kb.indexing import ChunkSize, make_rows
 from datamind.capabilities.kb.vectors import VectorShare, vector_share
 from datamind.capabilities.text.tokens import tokenize, tokenize_for_index
-from datamind.core.context import WriteUnit
-from datamind.core.errors import InputInvalid, IntegrityError, NotFound
+from datamind.core.errors import IntegrityError, NotFound
 from datamind.core.evidence import Evidence, TextLocator
 from datamind.core.hooks import Candidates
-from datamind.core.protocols.ingest import FileLoader, LoadedDocument, LoadLimits
 from datamind.core.protocols.kb import (
     ChunkHit,
     ChunkRow,
@@ -31,28 +27,28 @@ from datamind.core.protocols.kb import (
     Reranker,
     Retriever,
     SupportsBatches,
-    SupportsOptimize,
     SupportsRebuild,
     SupportsStatus,
     VectorReader,
     VectorStore,
 )
-from datamind.core.receipts import Detected, SurfaceWriteResult
-from datamind.core.record import now
 from datamind.core.results import Notice
-from datamind.core.source import SourceRef
-from datamind.core.types import DataSurface, derived_id
+from datamind.core.types import DataSurface
 
 log = logging.getLogger(__name__)
 
 _CANDIDATE_DOCUMENTS = 1_000
 _LOOKUP_DOCUMENTS = 1_000
 _REBUILT_CHUNKS = 5_000
-LoaderOf = Callable[[str], Awaitable[FileLoader]]
+Rows = tuple[DocumentRow, Sequence[ChunkRow]]
 
 
 class KBStores:
-    """The KB store, opened on first use. One that lives in memory is brought up to date before every use."""
+    """The KB store, opened on first use. One that lives in memory is brought up to date before every use.
+
+    Attributes:
+        cut: How texts are cut into chunks.
+    """
 
     def __init__(
         self,
@@ -64,7 +60,7 @@ class KBStores:
         self._restore = restore
         self._open_store = open_store
         self._sources = sources
-        self._cut = cut
+        self.cut = cut
         self._revision = 0
         self._lock = anyio.Lock()
 
@@ -82,14 +78,8 @@ class KBStores:
                     await self.rebuild()
         return store
 
-    async def put(self, store: VectorStore, stored: StoredSource, text: str) -> None:
-        """Index one version of a document."""
-        document, chunks = await anyio.to_thread.run_sync(make_rows, stored, text, self._cut)
-        await store.put_document(document, chunks)
-
-    async def put_all(self, store: VectorStore, versions: Sequence[tuple[StoredSource, str]]) -> None:
-        """Index versions of many documents, in one commit where the store can."""
-        rows = await anyio.to_thread.run_sync(lambda: [make_rows(one, text, self._cut) for one, text in versions])
+    async def put_rows(self, store: VectorStore, rows: Sequence[Rows]) -> None:
+        """Write documents, in one commit where the store can."""
         if isinstance(store, SupportsBatches):
             await store.put_documents(rows)
             return
@@ -98,7 +88,9 @@ class KBStores:
 
     async def put_kept(self, store: VectorStore, stored: StoredSource) -> None:
         """Index a version whose text control.db keeps."""
-        await self.put(store, stored, await self._sources.text(stored.content_hash))
+        text = await self._sources.text(stored.content_hash)
+        document, chunks = await anyio.to_thread.run_sync(make_rows, stored, text, self.cut)
+        await store.put_document(document, chunks)
 
     async def rebuild(self) -> int:
         """Index every active source again; returns how many documents there are."""
@@ -119,7 +111,7 @@ class KBStores:
                 # One text that is damaged keeps none of the others from being found.
                 log.error("%s is left out: %s", stored.source.uri, error)
                 continue
-            rows.append(await anyio.to_thread.run_sync(make_rows, stored, text, self._cut))
+            rows.append(await anyio.to_thread.run_sync(make_rows, stored, text, self.cut))
             if sum(len(chunks) for _, chunks in rows) >= _REBUILT_CHUNKS:
                 yield rows
                 rows = []
@@ -139,6 +131,16 @@ class KBStores:
                 await self.put_kept(store, stored)
         await self._restore(store)
         self._revision = top
+
+
+async def present_in(reader: VectorReader, document_ids: Sequence[str]) -> Set[str]:
+    """Those of the documents that the store has."""
+    found: set[str] = set()
+    for first in range(0, len(document_ids), _LOOKUP_DOCUMENTS):
+        part = tuple(document_ids[first : first + _LOOKUP_DOCUMENTS])
+        page = await reader.documents(limit=len(part), where=KBFilter(document_ids=part))
+        found |= {row.document_id for row in page.documents}
+    return found
 
 
 def _shows(row: DocumentRow | None, stored: StoredSource) -> bool:
@@ -248,7 +250,11 @@ class KBReads:
 
     async def present(self, document_ids: Sequence[str]) -> int:
         """How many of these documents are on a read path."""
-        return len(await _shown(await self._reader(), document_ids))
+        return len(await self.those_present(document_ids))
+
+    async def those_present(self, document_ids: Sequence[str]) -> Set[str]:
+        """Which of these documents are on a read path."""
+        return await present_in(await self._reader(), document_ids)
 
     async def _one(self, name: str) -> DocumentRow:
         reader = await self._reader()
@@ -263,187 +269,6 @@ class KBReads:
 
     async def _reader(self) -> VectorReader:
         return (await self._stores.store()).read_view()
-
-
-@dataclass(frozen=True)
-class NewDocument:
-    """A document about to be written.
-
-    Attributes:
-        document_id: Follows from the uri, so that a later version of the same source replaces this one.
-    """
-
-    source: SourceRef
-    title: str
-    metadata: Mapping[str, str | int | float | bool]
-
-    @cached_property
-    def document_id(self) -> str:
-        """Stable over the versions of one source."""
-        return derived_id("doc", self.source.uri)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenCounts:
-    """Documents that were written; ``replaced`` of them ended another version."""
-
-    written: int
-    replaced: int
-
-
-class KBWrites:
-    """What the writing side may do."""
-
-    def __init__(self, stores: KBStores, sources: SourceLog, loader_of: LoaderOf, max_bytes: int) -> None:
-        self._stores = stores
-        self._sources = sources
-        self._loader_of = loader_of
-        self.max_bytes = max_bytes
-
-    async def load(self, content: bytes, media_type: str) -> LoadedDocument:
-        """A file's bytes as text.
-
-        Raises:
-            SourceUnreadable: No loader takes this type, or the bytes are not what it says.
-            LimitExceeded: Too large.
-        """
-        loader = await self._loader_of(media_type)
-        return await loader.load(content, media_type=media_type, limits=LoadLimits(max_bytes=self.max_bytes))
-
-    async def put(self, new: NewDocument, loaded: LoadedDocument, unit: WriteUnit) -> SurfaceWriteResult:
-        """Add a document, or replace the version that its uri has now."""
-        if not loaded.text.strip():
-            raise InputInvalid(f"{new.source.uri!r} holds no text", code="input_invalid.no_text")
-        store = await self._stores.store()
-        current = await self._sources.current(DataSurface.KB, new.document_id)
-        if await self._is_same(store, current, new, unit):
-            return _result("none", 0, new.document_id, loaded)
-        await self._stores.put(store, _version(new, unit), loaded.text)
-        try:
-            replaced = await self._sources.put(
-                DataSurface.KB,
-                new.document_id,
-                new.source,
-                loaded.text,
-                unit.receipt_id,
-                title=new.title,
-                metadata=new.metadata,
-            )
-        except Exception:
-            await self._put_back(store, new.document_id, current)
-            raise
-        return _result("replaced" if replaced else "added", 1, new.document_id, loaded)
-
-    async def put_all(self, given: Sequence[tuple[NewDocument, str]], unit: WriteUnit) -> WrittenCounts:
-        """Add or replace many documents with their texts in one commit, each as ``put`` does."""
-        store = await self._stores.store()
-        currents = await self._sources.currents(DataSurface.KB, [new.document_id for new, _ in given])
-        same = [new.document_id for new, _ in given if _is_version(currents.get(new.document_id), new, unit)]
-        kept = await _shown(store, same)
-        versions = [(_version(new, unit), text) for new, text in given if new.document_id not in kept]
-        if not versions:
-            return WrittenCounts(0, 0)
-        await self._stores.put_all(store, versions)
-        try:
-            replaced = await self._sources.put_all(DataSurface.KB, versions, unit.receipt_id)
-        except Exception:
-            names = [version.document_id for version, _ in versions]
-            await store.delete_documents([name for name in names if name not in currents])
-            for name in filter(currents.__contains__, names):
-                await self._stores.put_kept(store, currents[name])
-            raise
-        return WrittenCounts(len(versions), replaced)
-
-    async def delete(self, document_ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
-        """Take documents off every read path; their text is kept for a revert."""
-        store = await self._stores.store()
-        held = [(name, await self._sources.current(DataSurface.KB, name)) for name in document_ids]
-        await store.delete_documents(document_ids)
-        try:
-            count = await self._sources.end(DataSurface.KB, document_ids, unit.receipt_id)
-        except Exception:
-            for name, current in held:
-                await self._put_back(store, name, current)
-            raise
-        return SurfaceWriteResult(
-            surface=DataSurface.KB,
-            operation="deleted" if count else "none",
-            status="stored" if count else "unchanged",
-            items_written=count,
-            ids=tuple(document_ids),
-            revert="exact",
-        )
-
-    async def reindex(self) -> SurfaceWriteResult:
-        """Build the index again from the stored texts."""
-        count = await self._stores.rebuild()
-        return SurfaceWriteResult(
-            surface=DataSurface.KB, operation="reindexed", status="stored", items_written=count, revert="none"
-        )
-
-    async def optimize(self) -> bool:
-        """Put the store's files in order; whether the store does such a thing."""
-        store = await self._stores.store()
-        if not isinstance(store, SupportsOptimize):
-            return False
-        await store.optimize()
-        return True
-
-    async def sync(self) -> None:
-        """Make the writes so far survive a power loss."""
-        await (await self._stores.store()).sync()
-
-    async def _put_back(self, store: VectorStore, document_id: str, current: StoredSource | None) -> None:
-        # What could not be registered must not be found, and what is still registered must be.
-        if current is None:
-            await store.delete_documents([document_id])
-        else:
-            await self._stores.put_kept(store, current)
-
-    async def _is_same(
-        self, store: VectorStore, current: StoredSource | None, new: NewDocument, unit: WriteUnit
-    ) -> bool:
-        # Said only after looking at the store.
-        return _is_version(current, new, unit) and await store.document(new.document_id) is not None
-
-
-def _is_version(current: StoredSource | None, new: NewDocument, unit: WriteUnit) -> bool:
-    # This unit's own version means a redo after a crash.
-    return (
-        current is not None
-        and current.source.source_id == new.source.source_id
-        and current.title == new.title
-        and dict(current.metadata) == dict(new.metadata)
-        and unit.receipt_id not in current.receipt_ids
-    )
-
-
-def _version(new: NewDocument, unit: WriteUnit) -> StoredSource:
-    return StoredSource(
-        new.document_id, new.source, "", new.title, new.metadata, (unit.receipt_id,), "active", now(), 0
-    )
-
-
-async def _shown(reader: VectorReader, document_ids: Sequence[str]) -> Set[str]:
-    """Those of the documents that the store has."""
-    found: set[str] = set()
-    for first in range(0, len(document_ids), _LOOKUP_DOCUMENTS):
-        part = tuple(document_ids[first : first + _LOOKUP_DOCUMENTS])
-        page = await reader.documents(limit=len(part), where=KBFilter(document_ids=part))
-        found |= {row.document_id for row in page.documents}
-    return found
-
-
-def _result(operation: str, count: int, document_id: str, loaded: LoadedDocument) -> SurfaceWriteResult:
-    return SurfaceWriteResult(
-        surface=DataSurface.KB,
-        operation=operation,
-        status="stored" if count else "unchanged",
-        items_written=count,
-        ids=(document_id,),
-        detected=Detected(encoding=loaded.encoding, media_type=loaded.media_type),
-        revert="restores_previous" if operation == "replaced" else "exact",
-    )
 
 
 def _passage(hit: ChunkHit) -> Evidence:

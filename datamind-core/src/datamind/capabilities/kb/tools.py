@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
 from datamind.capabilities.ingest.files import (
-    Located,
     PathPolicy,
-    file_uri,
     is_folder,
     locate,
-    printable,
-    read_file,
 )
 from datamind.capabilities.ingest.folder import survey
-from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.kb.chunk_tool import chunk_tool
-from datamind.capabilities.kb.service import KBReads, KBWrites, NewDocument
+from datamind.capabilities.kb.planning import FileReading, Metadata, planned_document
+from datamind.capabilities.kb.service import KBReads
+from datamind.capabilities.kb.writes import DocumentUnit, KBWrites
 from datamind.capabilities.sides import ReadSide, WriteSide
 from datamind.core.context import ToolContext
-from datamind.core.errors import ArgumentsInvalid, DataMindError
+from datamind.core.errors import ArgumentsInvalid
 from datamind.core.hooks import Candidates
-from datamind.core.protocols.ingest import LoadedDocument
 from datamind.core.protocols.kb import KBFilter
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
-from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
+from datamind.core.tools import (
+    BatchHandlers,
+    PlannedWrite,
+    ReadBack,
+    Refusal,
+    ResultBound,
+    Selector,
+    ToolOutput,
+    ToolSpec,
+)
 from datamind.core.types import DataSurface, ToolEffect
 
 _TEXT_BYTES = 16 * 1024 * 1024
 _PAGE_CHARS = 8_000
-_SNIFFED_BYTES = 4_096
-_ZIP = b"PK"
-Metadata = dict[str, str | int | float | bool]
 
 
 class _Arguments(BaseModel):
@@ -157,56 +160,49 @@ async def _count(args: NoArguments, ctx: ToolContext) -> ToolOutput:
 async def _plan_text(args: AddTextArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
     media_type = "text/markdown" if args.format == "markdown" else "text/plain"
     source = SourceRef.of_text(args.text, profile=ctx.request.profile, media_type=media_type)
-    yield _planned(source, args.text.encode("utf-8"), args.title, args.metadata, args.title or "text")
+    yield planned_document(source, args.text.encode("utf-8"), args.title, args.metadata, args.title or "text")
 
 
 async def _plan_file(args: AddFileArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
-    yield await _plan_one(locate(args.path, path_policy(ctx)), args.title, args.metadata, ctx)
+    file = locate(args.path, path_policy(ctx))
+    yield await anyio.to_thread.run_sync(_reading_of(ctx, args.title, args.metadata).unit, file)
 
 
 async def _plan_path(args: AddPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
     located = locate(args.path, path_policy(ctx))
+    reading = _reading_of(ctx, "", args.metadata)
     if not await anyio.to_thread.run_sync(is_folder, located):
-        yield await _plan_one(located, "", args.metadata, ctx)
+        yield await anyio.to_thread.run_sync(reading.unit, located)
         return
     found = await anyio.to_thread.run_sync(survey, located, path_policy(ctx))
-    for below in found.of(DataSurface.KB):
-        try:
-            yield await _plan_one(below, "", args.metadata, ctx)
-        except DataMindError as error:
-            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+    files = iter(found.of(DataSurface.KB))
+    while ahead := await anyio.to_thread.run_sync(reading.ahead, files):
+        for unit in await _marked_quick(ahead, ctx):
+            yield unit
 
 
-async def _plan_one(located: Located, title: str, metadata: Metadata, ctx: ToolContext) -> PlannedWrite:
-    limit = _writes(ctx).max_bytes
-    content = await anyio.to_thread.run_sync(lambda: read_file(located, max_bytes=limit))
-    name = printable(located.path.name)
-    source = SourceRef.of_content(
-        "file",
-        file_uri(located, path_policy(ctx)),
-        content,
-        media_type=guess_media_type(name, content if content[:2] == _ZIP else content[:_SNIFFED_BYTES]),
-        profile=ctx.request.profile,
-        origin="file",
-    )
-    return _planned(source, content, title, metadata, name)
+def _reading_of(ctx: ToolContext, title: str, metadata: Metadata) -> FileReading:
+    return FileReading(path_policy(ctx), ctx.request.profile, _writes(ctx).max_bytes, title, metadata)
 
 
-def _planned(source: SourceRef, content: bytes, title: str, metadata: Metadata, label: str) -> PlannedWrite:
-    args = {"source": source.model_dump(mode="json"), "title": title, "metadata": metadata}
-    return PlannedWrite(args, content=content, source=source, label=label)
+async def _marked_quick(units: Sequence[PlannedWrite | Refusal], ctx: ToolContext) -> list[PlannedWrite | Refusal]:
+    files = [unit for unit in units if isinstance(unit, PlannedWrite)]
+    quick = await _writes(ctx).are_quick([unit.source for unit in files if unit.source])
+    marked = {id(unit): replace(unit, is_quick=is_quick) for unit, is_quick in zip(files, quick, strict=True)}
+    return [marked.get(id(unit), unit) for unit in units]
 
 
 async def _put(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
-    assert ctx.unit is not None and ctx.unit.content is not None  # planned with content
-    source = SourceRef.model_validate(args["source"])
-    kb = _writes(ctx)
-    if source.kind == "text":
-        loaded = LoadedDocument(text=ctx.unit.content.decode("utf-8"), media_type=source.media_type, encoding="utf-8")
-    else:
-        loaded = await kb.load(ctx.unit.content, source.media_type)
-    title = args["title"] or loaded.title or source.uri.rpartition("/")[2].removeprefix("file:")
-    return await kb.put(NewDocument(source, title, args["metadata"]), loaded, ctx.unit)
+    return await _writes(ctx).put(_document(args, ctx))
+
+
+async def _put_many(units: Sequence[tuple[Any, ToolContext]]) -> Sequence[SurfaceWriteResult | Exception]:
+    return await _writes(units[0][1]).put_many([_document(args, ctx) for args, ctx in units]) if units else []
+
+
+def _document(args: Mapping[str, Any], ctx: ToolContext) -> DocumentUnit:
+    assert ctx.unit is not None  # the ledger runs writes
+    return DocumentUnit(SourceRef.model_validate(args["source"]), args["title"], args["metadata"], ctx.unit)
 
 
 async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
@@ -236,6 +232,12 @@ async def _reindex(args: NoArguments, ctx: ToolContext) -> SurfaceWriteResult:
 async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     seen = await _kb(ctx).present(result.ids)
     return ReadBack(seen == len(result.ids), f"{seen} of {len(result.ids)} documents found")
+
+
+async def _are_there(results: Sequence[SurfaceWriteResult], ctx: ToolContext) -> Sequence[ReadBack]:
+    seen = await _kb(ctx).those_present([name for result in results for name in result.ids])
+    counts = [(len(seen & set(result.ids)), len(result.ids)) for result in results]
+    return [ReadBack(found == wanted, f"{found} of {wanted} documents found") for found, wanted in counts]
 
 
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
@@ -323,6 +325,7 @@ def _writing() -> list[ToolSpec]:
             description="Keep a file, or every document of a folder, in the knowledge base; tables, triples and skills"
             " in it have tools of their own.",
             plan=_plan_path,
+            batch=BatchHandlers(_put_many, _are_there),
             path_args=("path",),
             **adds,
         ),

@@ -148,6 +148,8 @@ def _cached_index_tokens(run: str, latin: str) -> tuple[str, ...]:
 
 def _word_parts(run: str, latin: str) -> list[_Part]:
     """A compound whole, with its joiners dropped, then what it is made of."""
+    if run.isascii() and ((run.isalpha() and run.islower()) or run.isdigit()):
+        return [_part(run, latin, 0, len(run))]  # nearly every run is no compound
     run = _CONTRACTED.sub("", run)
     whole = _part("".join(_SEGMENTS.findall(run)), latin, 0, len(run))
     if _NEGATED.search(run):

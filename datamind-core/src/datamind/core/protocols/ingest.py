@@ -51,3 +51,15 @@ class FileLoader(Protocol):
     async def load(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
         """See G1 to G3."""
         ...
+
+
+@runtime_checkable
+class SupportsBlockingLoad(Protocol):
+    """A loader that is done within milliseconds, and so can read many files in one worker thread.
+
+    G1 Gives and raises what ``load`` does.
+    """
+
+    def load_blocking(self, content: bytes, *, media_type: str, limits: LoadLimits) -> LoadedDocument:
+        """Blocking: never called on the event loop."""
+        ...
