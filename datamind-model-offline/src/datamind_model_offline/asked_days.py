@@ -11,17 +11,16 @@ from typing import Final
 _MONTHS: Final = {name.casefold()[:3]: number for number, name in enumerate(calendar.month_name) if name}
 _MONTH: Final = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _YEAR: Final = r"(?P<year>(?:19|20|21)\d\d)"
-_FORMS: Final = tuple(
-    re.compile(rf"(?P<how>\b(?:as of|back in|before|prior to|in|on|until|by|during|at|of|in early|in late) )?(?:the )?{form}", re.IGNORECASE)
-    for form in (
-        rf"\b{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b",
-        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH},? {_YEAR}\b",
-        rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}\b",
-        rf"\b{_MONTH},? {_YEAR}\b",
-        rf"{_YEAR}年(?:(?P<month>\d{{1,2}})月)?(?:(?P<day>\d{{1,2}})[日号])?(?P<zh>之?以?前)?",
-        rf"\b(?:(?:year|summer|winter|spring|autumn) (?:of )?)?{_YEAR}\b",
-    )
-)  # fmt: skip
+_HOW: Final = r"(?P<how>\b(?:as of|back in|before|prior to|in|on|until|by|during|at|of|in early|in late) )?(?:the )?"
+_FORMS: Final = (
+    rf"\b{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b",
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH},? {_YEAR}\b",
+    rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}\b",
+    rf"\b{_MONTH},? {_YEAR}\b",
+    rf"{_YEAR}年(?:(?P<month>\d{{1,2}})月)?(?:(?P<day>\d{{1,2}})[日号])?(?P<zh>之?以?前)?",
+    rf"\b(?:(?:year|summer|winter|spring|autumn) (?:of )?)?{_YEAR}\b",
+)
+_HAS_YEAR: Final = re.compile(r"(?:19|20|21)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,10 @@ class AskedDay:
 
 def asked_day(question: str) -> AskedDay | None:
     """The first day, month or year that a question names."""
+    if not _HAS_YEAR.search(question):
+        return None
     for form in _FORMS:
-        match = form.search(question)
+        match = re.search(_HOW + form, question, re.IGNORECASE)
         if match is not None:
             groups = match.groupdict()
             rest = f"{question[: match.start()]} {question[match.end() :]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 USER: Final = "user"
@@ -15,19 +16,30 @@ class StatementForm:
     """One row of the grammar.
 
     Attributes:
-        pattern: Named groups ``value`` and, where the row leaves them open, ``subject`` and ``attribute``.
+        expression: Named groups ``value`` and, where the row leaves them open, ``subject`` and ``attribute``.
         subject: Fixed subject, or empty.
         attribute: Fixed attribute, or empty.
         example: A sentence of this form, shown in the documentation and checked by a test.
     """
 
     language: str
-    pattern: re.Pattern[str]
+    expression: str
     example: str
     subject: str = ""
     attribute: str = ""
     functional: bool = True
     kind: str = "fact"
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What a whole sentence of this form matches."""
+        return _compiled(self.expression)
+
+
+@lru_cache(maxsize=128)
+def _compiled(expression: str) -> re.Pattern[str]:
+    # On use: a command that reads no memory starts sooner.
+    return re.compile(expression)
 
 
 _NOW = r"(?:(?:now|currently|just|recently|have|has|'ve)\s+)*"
@@ -40,17 +52,17 @@ _PROPER = r"(?P<subject>[A-Z][\w&.-]*(?: [A-Z0-9][\w&.-]*){0,3})"
 _TAIL = r"(?:,? (?:now|currently|at the moment|these days))?"
 
 
-def _en(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern + r"[.!]?", re.IGNORECASE)
+def _en(pattern: str) -> str:
+    return rf"(?i:{pattern}[.!]?)"
 
 
-def _named(pattern: str) -> re.Pattern[str]:
+def _named(pattern: str) -> str:
     # A name is told by its capital, so case counts here.
-    return re.compile(pattern + r"[.!]?")
+    return pattern + r"[.!]?"
 
 
-def _zh(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern + r"(?:了|啦|。|！|!|\.)*")
+def _zh(pattern: str) -> str:
+    return pattern + r"(?:了|啦|。|！|!|\.)*"
 
 
 _ZH_VALUE = r"(?P<value>[^，,。；;！!]+?)(?:[，,；;].*)?"
