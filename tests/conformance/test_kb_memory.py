@@ -16,6 +16,7 @@ class TestMemoryStore(VectorStoreConformance):
 
 class TestMemoryVectors(VectorsConformance):
     factory = FACTORY
+    capabilities = frozenset({"fresh_vectors"})
 
 
 class TestMemoryBatches(BatchesConformance):

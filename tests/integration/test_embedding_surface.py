@@ -95,6 +95,21 @@ async def test_b32_after_a_change_of_model_nothing_is_lost_and_a_drain_mends_it(
         assert "cosine" in meanings(await read(system, "memory_recall", query="window seats")).pop()
 
 
+async def test_b32_a_search_by_vectors_of_another_dimension_goes_by_words_and_says_so(tmp_path, monkeypatch):
+    chosen = {**HASHING, "kb": {"backend": "lancedb"}}
+    async with open_system(tmp_path, **chosen) as system:
+        await write(system, "kb_add_text", text=FERRY)
+        await system.drain()
+    changed = HashingEmbedding.description.model_copy(update={"dim": 16})
+    monkeypatch.setattr(HashingEmbedding, "description", changed)
+    for strategy in ("hybrid", "vector"):
+        async with open_system(tmp_path, retrieval={"strategy": strategy}, **chosen) as system:
+            found = await read(system, "kb_search", query="last boat")
+            assert contents(found) == [FERRY]
+            assert "words only: stored vectors of hashing-256 have 256 dimensions" in found.evidence[0].score_meaning
+            assert "`datamind kb reindex --vectors` makes new ones" in found.data["vectors"]
+
+
 async def test_a53_a_dead_embedding_fails_no_write_and_no_search(tmp_path, monkeypatch):
     async def down(self, *texts):
         raise ModelOverloaded("no route to the gateway", retryable=False)

@@ -168,6 +168,12 @@ class LanceReader:
         """How many chunks have a vector of the model."""
         return await self._neighbours.of(model_id).count(await self._catalogues.current())
 
+    async def dimension(self, model_id: str) -> int:
+        """Length of the model's vectors."""
+        table = await self._tables.vectors(model_id)
+        with translated("read"):
+            return dimension_of(await table.schema()) if table is not None else 0
+
     async def unembedded(self, model_id: str, chunk_ids: Sequence[str]) -> Set[str]:
         """Which of these chunks have no vector of the model."""
         if not chunk_ids:

@@ -117,6 +117,18 @@ class LanceVectorStore(LanceReader):
             await writing.put_vectors(table, model_id, kept, values[list(place.values())])
         self._maintenance.count(table)
 
+    async def drop_vectors(self, model_id: str) -> None:
+        """Remove the table of a model's vectors.
+
+        Raises:
+            StoreError: It is still there.
+        """
+        if await self._tables.vectors(model_id) is None:
+            return
+        async with self._lock.held():
+            await self._tables.drop_vectors(model_id)
+            await self._sync.sync()
+
     async def chunks_without_vector(self, model_id: str, limit: int) -> Sequence[ChunkRow]:
         """The backlog, oldest first."""
         return await backlog(self._tables, self._catalogues, self._neighbours, model_id, limit)

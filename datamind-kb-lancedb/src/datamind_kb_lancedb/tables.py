@@ -53,7 +53,7 @@ class Tables:
         self.pointer = Pointer(folder / "current.json")
         self._connection: AsyncConnection | None = None
         self._chunks: tuple[tuple[int, int], AsyncTable] | None = None
-        self._vectors: dict[str, tuple[int, AsyncTable]] = {}
+        self._vectors: dict[str, tuple[tuple[int, int], AsyncTable]] = {}
 
     async def chunks(self) -> AsyncTable | None:
         """The present table; None while there is none."""
@@ -100,6 +100,12 @@ class Tables:
             await table.set_unenforced_primary_key("id")
         return table
 
+    async def drop_vectors(self, model_id: str) -> None:
+        """Remove the table of a model's vectors."""
+        name = _vectors_name(model_id)
+        self._vectors.pop(name, None)
+        await self.drop(name)
+
     async def all_vectors(self) -> Sequence[AsyncTable]:
         """The tables of every model."""
         found = [await self._open_vectors(path.stem) for path in sorted(self.root.glob(f"{_VECTORS}*.lance"))]
@@ -143,9 +149,11 @@ class Tables:
     async def _open_vectors(self, name: str) -> AsyncTable | None:
         path = self.root / f"{name}.lance"
         try:
-            stamp = path.stat().st_ino
+            found = path.stat()
         except FileNotFoundError:
             return None
+        # The number of a folder that was removed is soon given to another one.
+        stamp = found.st_ino, found.st_ctime_ns
         known = self._vectors.get(name)
         if known is None or known[0] != stamp:
             if not any((path / "_versions").glob("*")):

@@ -37,11 +37,18 @@ def optimize(ctx: click.Context) -> int:
 
 
 @cli.command("reindex")
+@click.option("--vectors", is_flag=True, help="Make the vectors of the current model anew, and leave the words.")
+@click.option("--no-wait", is_flag=True, help="With --vectors: leave making them to `datamind embed`.")
 @common_options
 @click.pass_context
-def reindex(ctx: click.Context) -> int:
-    """Build the index again from the stored texts, beside the present one, which serves until it is done."""
-    return run(lambda: _reindex(state_of(ctx)))
+def reindex(ctx: click.Context, vectors: bool, no_wait: bool) -> int:
+    """Build the index again from the stored texts, beside the present one, which serves until it is done.
+
+    With --vectors, the vectors of the current model are dropped and made anew: for a model that was changed under its
+    name. Ctrl-C stops it, `datamind embed` goes on; passages without a vector are found by words.
+    """
+    state = state_of(ctx)
+    return run(lambda: _renew_vectors(state, no_wait) if vectors else _reindex(state))
 
 
 @cli.command("add-chunks")
@@ -118,6 +125,22 @@ async def _reindex(state: State) -> ExitCode:
         if outcome.is_error:
             out.note(outcome.message)
     return ExitCode.NEGATIVE if outcome.is_error else ExitCode.OK
+
+
+async def _renew_vectors(state: State, no_wait: bool) -> ExitCode:
+    from datamind_cli.embedding import drained, outcome_of_drain, show_drain
+
+    out = Output(state)
+    async with opened_system(state) as system:
+        waiting = await system.services.vectors.drop_passages()
+        report = None if no_wait else await drained(system, state)
+    if out.is_json:
+        out.json(report or {"waiting": waiting})
+    elif report is None:
+        out.line(f"{count_of(waiting, 'passage')} without a vector: `datamind embed` makes them.")
+    else:
+        show_drain(out, report, always=True)
+    return ExitCode.OK if report is None else outcome_of_drain(report)
 
 
 async def _told(system: DataMind) -> dict[str, Any]:

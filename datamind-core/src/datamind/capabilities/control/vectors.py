@@ -44,3 +44,9 @@ class VectorCache:
         await self._db.write_soft(
             lambda connection: connection.executemany("INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?)", rows)
         )
+
+    async def drop(self, model_id: str) -> None:
+        """Forget what a model made."""
+        await self._db.write(
+            lambda connection: connection.execute("DELETE FROM embedding_cache WHERE model_id = ?", (model_id,))
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class WaitingText(NamedTuple):
@@ -34,4 +34,13 @@ class VectorBacklog(Protocol):
 
     async def put(self, model_id: str, item_ids: Sequence[str], vectors: bytes) -> None:
         """float32, row i for id i; vectors of what has vanished or was replaced are dropped."""
+        ...
+
+
+@runtime_checkable
+class SupportsDrop(Protocol):
+    """A backlog whose vectors can be made anew."""
+
+    async def drop(self, model_id: str) -> int:
+        """Forget the vectors of a model; how many texts wait then."""
         ...

@@ -11,8 +11,8 @@ import anyio
 
 from datamind.capabilities.control.vectors import VectorCache
 from datamind.capabilities.embedding.access import EmbeddingAccess
-from datamind.capabilities.embedding.backlog import VectorBacklog, WaitingText
-from datamind.core.errors import DataMindError, InputInvalid
+from datamind.capabilities.embedding.backlog import SupportsDrop, VectorBacklog, WaitingText
+from datamind.core.errors import DataMindError, InputInvalid, SurfaceUnavailable
 from datamind.core.protocols.models import EmbeddingProvider
 from datamind.core.results import DrainReport, Notice
 from datamind.core.shielded import finish_despite_cancel
@@ -85,6 +85,24 @@ class EmbeddingService:
             embedded=drain.embedded, remaining=max(remaining, 0), refused=len(drain.refused), notice=notice
         )
 
+    async def drop_passages(self) -> int:
+        """Forget the passages' vectors of the current model, and those that are kept; ``drain`` makes them anew.
+
+        Returns how many passages wait then.
+
+        Raises:
+            SurfaceUnavailable: No embedding is chosen, or it does not run here.
+            StoreError: A store failed.
+        """
+        embedding = await self._access.get()
+        if embedding is None:
+            raise SurfaceUnavailable(f"there is no model to make vectors with: {self._access.reason}")
+        model_id = embedding.description.model_id
+        async with self._turn:
+            # First: what is kept would otherwise come back.
+            await self._cache.drop(model_id)
+            return sum([await one.drop(model_id) for one in await self._backlogs() if isinstance(one, SupportsDrop)])
+
     async def warm(self) -> None:
         """Load the model that embeds questions; does nothing where there is none."""
         embedding = await self._access.get()
@@ -107,7 +125,7 @@ class EmbeddingService:
                     failures += 1
                     log.warning("%s are not embedded: %s", backlog.noun, failed.error)
                     if not failed.error.retryable or failures == _ATTEMPTS:
-                        return Notice(code=failed.error.code, message=failed.error.message)
+                        return Notice(code=failed.error.code, message=str(failed.error))
                     await anyio.sleep(_FIRST_DELAY_S * 2 ** (failures - 1))
         return None
 
@@ -119,7 +137,10 @@ class EmbeddingService:
         vectors = await self._vectors(drain, backlog, batch)
         if vectors:
             # A store is not left in the middle of a write by whoever gives up waiting.
-            await finish_despite_cancel(backlog.put(drain.model_id, list(vectors), b"".join(vectors.values())))
+            try:
+                await finish_despite_cancel(backlog.put(drain.model_id, list(vectors), b"".join(vectors.values())))
+            except InputInvalid as error:  # of another dimension than those that are there
+                raise _EmbeddingFailed(error) from error
             drain.embedded += len(vectors)
             if drain.progress is not None:
                 drain.progress(drain.embedded, backlog.noun)
@@ -129,6 +150,8 @@ class EmbeddingService:
         """Item id to vector; texts that the model refuses are noted and left out."""
         texts = list(dict.fromkeys(item.text for item in batch))
         known = await self._cache.get(drain.model_id, texts) if backlog.is_cached else {}
+        # The model may have been changed under its name.
+        known = {text: vector for text, vector in known.items() if len(vector) == 4 * drain.embedding.description.dim}
         made = await _embedded(drain.embedding, [text for text in texts if text not in known])
         if backlog.is_cached and made:
             await self._cache.put(drain.model_id, made)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from datamind.capabilities.embedding.access import EmbeddingAccess
+from datamind.capabilities.kb.vectors import other_dimension
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
 from datamind.capabilities.text.language import detect_language
 from datamind.core.errors import DataMindError
@@ -92,6 +93,8 @@ class QueryVectors:
             return VectorFindings(silent="the embedding does not know the language of the query")
         if not await reader.count_embedded(model.model_id):  # before a model is loaded for nothing
             return VectorFindings(silent=f"no passage has a vector of {model.model_id}")
+        if wrong := await other_dimension(reader, model):
+            return VectorFindings(silent=wrong)
         try:
             vector = await embedding.embed_query(query.text)
         except DataMindError as error:

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from datamind.capabilities.control.vectors import VectorCache
 from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.backlog import WaitingText
-from datamind.core.protocols.kb import ChunkRow, KBCounts, SupportsVectors, VectorReader, VectorSearch, VectorStore
+from datamind.core.protocols.kb import (
+    ChunkRow,
+    KBCounts,
+    KnowsDimension,
+    SupportsFreshVectors,
+    SupportsVectors,
+    VectorReader,
+    VectorSearch,
+    VectorStore,
+)
+from datamind.core.protocols.models import EmbeddingDescription
 from datamind.core.results import Notice
 
 MEND = "`datamind embed`"
+START_ANEW = "`datamind kb reindex --vectors`"
 
 
 class PassageBacklog:
@@ -42,6 +53,13 @@ class PassageBacklog:
         if isinstance(store, SupportsVectors):
             await store.put_vectors(model_id, item_ids, vectors)
 
+    async def drop(self, model_id: str) -> int:
+        """Forget those of the model; how many passages wait then."""
+        store = await self._open_store()
+        if isinstance(store, SupportsFreshVectors):
+            await store.drop_vectors(model_id)
+        return await self.count(model_id)
+
 
 async def restore_vectors(store: VectorStore, access: EmbeddingAccess, cache: VectorCache) -> None:
     """Give a store that was rebuilt in memory the vectors that were made for its passages before."""
@@ -51,7 +69,10 @@ async def restore_vectors(store: VectorStore, access: EmbeddingAccess, cache: Ve
     model_id = embedding.description.model_id
     rows = await store.chunks_without_vector(model_id, (await store.counts()).chunks or 1)
     known = await cache.get(model_id, list({embedded_text(row) for row in rows}))
-    vectors = {row.chunk_id: known[embedded_text(row)] for row in rows if embedded_text(row) in known}
+    size = 4 * embedding.description.dim
+    vectors = {
+        row.chunk_id: vector for row in rows if (vector := known.get(embedded_text(row))) and len(vector) == size
+    }
     if vectors:
         await store.put_vectors(model_id, list(vectors), b"".join(vectors.values()))
 
@@ -68,12 +89,14 @@ class VectorShare:
     Attributes:
         counts: ``embedded`` counts vectors of the current model alone.
         foreign: Some have vectors of another model.
+        other_dimension: What is wrong with those that are stored under the name of the current model, if anything.
         off: Why there are none, or an empty string.
         is_wanted: The reader can do something about it.
     """
 
     counts: KBCounts
     foreign: bool = False
+    other_dimension: str = ""
     off: str = ""
     is_wanted: bool = True
 
@@ -84,6 +107,9 @@ class VectorShare:
             return None
         if self.off:
             return Notice(code="vectors.off", message=f"passages are found by words alone: {self.off}")
+        if self.other_dimension:
+            message = f"{self.other_dimension}; the passages are found by words until {START_ANEW} makes new ones"
+            return Notice(code="vectors.other_dimension", message=message)
         if self.foreign and not self.counts.embedded:
             return Notice(
                 code="vectors.other_model",
@@ -104,5 +130,16 @@ async def vector_share(reader: VectorReader, access: EmbeddingAccess) -> VectorS
         return VectorShare(counts.model_copy(update={"embedded": 0}), off=access.reason, is_wanted=not access.is_absent)
     if not isinstance(reader, VectorSearch):
         return VectorShare(counts, off="the store keeps no vectors", is_wanted=False)
+    wrong = await other_dimension(reader, embedding.description)
+    if wrong:
+        return VectorShare(counts.model_copy(update={"embedded": 0}), other_dimension=wrong)
     embedded = await reader.count_embedded(embedding.description.model_id)
     return VectorShare(counts.model_copy(update={"embedded": embedded}), foreign=counts.embedded > embedded)
+
+
+async def other_dimension(reader: VectorReader, model: EmbeddingDescription) -> str:
+    """Why stored vectors cannot be compared with the model's: it was changed under its name. Mostly empty."""
+    stored = await reader.dimension(model.model_id) if isinstance(reader, KnowsDimension) else 0
+    if stored in (0, model.dim):
+        return ""
+    return f"stored vectors of {model.model_id[:60]} have {stored} dimensions, and it makes {model.dim} now"

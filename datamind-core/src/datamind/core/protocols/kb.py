@@ -289,6 +289,28 @@ class SupportsVectors(VectorSearch, Protocol):
 
 
 @runtime_checkable
+class KnowsDimension(Protocol):
+    """A reader that tells how long the vectors of a model are; a read view has it too."""
+
+    async def dimension(self, model_id: str) -> int:
+        """0 while there are none."""
+        ...
+
+
+@runtime_checkable
+class SupportsFreshVectors(KnowsDimension, Protocol):
+    """A KB store that can let the vectors of a model start anew.
+
+    G1 After ``drop_vectors`` no chunk has a vector of the model, and those of any dimension are taken again.
+    G2 Vectors of other models stay.
+    """
+
+    async def drop_vectors(self, model_id: str) -> None:
+        """Forget them; durable when it returns."""
+        ...
+
+
+@runtime_checkable
 class SupportsWordIndex(Protocol):
     """A reader that a word index can stand beside.
 

@@ -31,7 +31,7 @@ async def write_vectors(store: Any) -> None:
 class VectorsConformance(ProviderConformance):
     """Tests of SupportsVectors, for the store that VectorStoreConformance tests.
 
-    Capabilities: ``durable``, as there.
+    Capabilities: ``durable``, as there; ``fresh_vectors``, where a model's vectors can start anew.
 
     Troubleshooting: vectors have two dimensions here, and ids of models are made up: a store keeps what it is
     given and knows no embedding.
@@ -39,7 +39,7 @@ class VectorsConformance(ProviderConformance):
 
     protocols = (SupportsVectors, VectorSearch)
     kind = ProviderKind.KB_STORE
-    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable"})
+    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable", "fresh_vectors"})
 
     async def test_hits_are_best_first_and_ties_go_by_chunk_id(self, tmp_path: Path) -> None:
         """By cosine, whatever the length of the vectors."""
@@ -180,6 +180,24 @@ class VectorsConformance(ProviderConformance):
             await store.put_document(_ONE.row, [recut, _ONE.chunks[1]])
             assert await near(store) == _ONE.chunk_ids[1:]
             assert await backlog(store) == _ONE.chunk_ids[:1]
+
+    async def test_vectors_of_a_model_start_anew_and_those_of_others_stay(self, tmp_path: Path) -> None:
+        """SupportsFreshVectors G1 and G2: with another dimension, in the same store and in a view of it."""
+        self.need("fresh_vectors")
+        async with self.opened(tmp_path) as store:
+            await write_vectors(store)
+            await store.put_vectors("model-b", _ONE.chunk_ids[:1], make_vectors(_EAST))
+            view = store.read_view()
+            assert [await view.dimension(model) for model in (_MODEL, "model-b", "model-c")] == [2, 2, 0]
+            await store.drop_vectors(_MODEL)
+            await store.drop_vectors("model-c")
+            assert (await view.dimension(_MODEL), await near(view), await view.count_embedded(_MODEL)) == (0, [], 0)
+            assert await backlog(store) == _ONE.chunk_ids
+            assert await near(view, model="model-b") == _ONE.chunk_ids[:1]
+            await store.put_vectors(_MODEL, _ONE.chunk_ids, make_vectors((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+            hits = await view.search_vectors(_MODEL, make_vectors((0.0, 1.0, 0.0)), 5)
+            assert [hit.chunk.chunk_id for hit in hits] == _ONE.chunk_ids[::-1]
+            assert await view.dimension(_MODEL) == 3
 
     async def test_g2_vectors_survive_the_death_of_the_process(self, tmp_path: Path) -> None:
         """So that a killed backlog goes on where it was."""

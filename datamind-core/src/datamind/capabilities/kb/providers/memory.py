@@ -169,6 +169,10 @@ class MemoryReader:
         """How many chunks have a vector of the model."""
         return len(self._current().vectors.get(model_id, {}))
 
+    async def dimension(self, model_id: str) -> int:
+        """Length of the model's vectors."""
+        return len(next(iter(self._current().vectors.get(model_id, {}).values()), ()))
+
 
 class MemoryVectorStore(MemoryReader):
     """The store; every write is one assignment, so a reader sees the old or the new and nothing between."""
@@ -207,6 +211,11 @@ class MemoryVectorStore(MemoryReader):
         _check_dimension(model_id, have, rows[0])
         added = {key: row for key, row in zip(chunk_ids, rows, strict=True) if key in self._now.corpus.by_id}
         self._now = replace(self._now, vectors={**self._now.vectors, model_id: {**have, **added}})
+
+    async def drop_vectors(self, model_id: str) -> None:
+        """Forget the vectors of a model."""
+        others = {model: rows for model, rows in self._now.vectors.items() if model != model_id}
+        self._now = replace(self._now, vectors=others)
 
     def read_view(self) -> VectorReader:
         """The same data without a way to write."""
