@@ -92,9 +92,6 @@ def test_b32_a_model_of_another_dimension_under_its_name_goes_by_words_until_the
     assert (told["embedded"], told["chunks"]) == (0, 1)
     assert "have 256 dimensions, and it makes 16 now" in told["vectors"]
     assert "`datamind kb reindex --vectors`" in told["vectors"]
-    found = run("ask", "What is all about tides?", *HASHING)
-    assert found.exit_code == 0
-    assert "`datamind kb reindex --vectors`" in found.stderr
     (home / "ebb.md").write_text("The ebb lasts six hours.\n", encoding="utf-8")
     stored = run("ingest", "ebb.md", *HASHING)
     assert (stored.exit_code, "stored" in stored.stdout) == (0, True)
