@@ -35,10 +35,10 @@ BUILT_IN: Final = {
     "plugins": "List the installed plugins, broken ones too.",
     "profiles": "List the profiles.",
     "config": "Show the settings.",
-    "kb": "See to the knowledge base: status, optimize, reindex.",
+    "kb": "See to the knowledge base: status, add-chunks, optimize, reindex.",
     "doctor": "Check settings, plugins, folders and stores.",
     "explain": "Explain an error code.",
-    "eval": "Measure answers against a file of questions.",
+    "eval": "Measure answers and searches against a set of your own.",
     "completion": "Print the completion script of a shell.",
 }
 """Built-in commands in the order of the help; each is ``cli`` in the module of its name in ``commands``."""

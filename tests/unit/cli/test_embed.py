@@ -129,9 +129,10 @@ def test_b32_making_vectors_anew_goes_on_where_it_was_stopped(run, run_json, not
     assert run_json("kb", "status", *HASHING)["vectors"] == ""
 
 
-def test_without_a_model_no_vector_is_dropped(run, run_json, note):
+def test_without_a_model_no_vector_is_dropped(run, run_json, note, monkeypatch):
     run("ingest", note, *HASHING)
-    result = run("kb", "reindex", "--vectors", "--set", "embedding.provider=none")
+    monkeypatch.setenv("DATAMIND_PLUGINS_BLOCK", "embed-local")
+    result = run("kb", "reindex", "--vectors")
     assert result.exit_code == 5
     assert "no model to make vectors with" in result.stderr
     assert run_json("kb", "status", *HASHING)["embedded"] == 1

@@ -13,12 +13,13 @@ from datamind_cli.state import State, common_options, state_of
 from datamind_cli.streams import progress_line
 
 if TYPE_CHECKING:
+    from datamind_cli.evaluation.retrieval import RetrievalReport
     from datamind_cli.evaluation.run import Report
 
 
 @click.group("eval")
 def cli() -> None:
-    """Measure answers against a file of questions."""
+    """Measure answers against a file of questions, or searches against relevant passages."""
 
 
 @cli.command("qa")
@@ -82,3 +83,61 @@ def _show(out: Output, report: Report) -> None:
 
 def _share(right: int, total: int) -> str:
     return f"{right / total:.1%}" if total else "none asked"
+
+
+@cli.command("kb")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--min-ndcg", type=click.FloatRange(0, 1), help="Exit with 1 when nDCG@10 over all queries is below.")
+@common_options
+@click.pass_context
+def kb(ctx: click.Context, folder: Path, min_ndcg: float | None) -> int:
+    """Store the passages of FOLDER into a temporary profile, search for its queries, and say how good that is.
+
+    FOLDER has the layout of BEIR: corpus.jsonl of {"_id", "title", "text"}, queries.jsonl of {"_id", "text"}, and
+    qrels.tsv or qrels/test.tsv of query-id, corpus-id and relevance. Passages are stored as they are cut there.
+
+    nDCG@10, Recall@5, Recall@10 and MRR@10 come with 95 % bootstrap intervals, by the language of the query. Settings
+    are those of the profile, such as retrieval.strategy; its data is not touched.
+    """
+    from datamind_cli.evaluation.beir import read_beir
+
+    state = state_of(ctx)
+    out = Output(state)
+    read_beir(folder)
+    report = run(lambda: _searched(state, folder))
+    figures = report.estimates()
+    if out.is_json:
+        out.json({"folder": str(folder), **report.to_json()})
+    else:
+        _show_searches(out, report)
+    is_below = min_ndcg is not None and figures["all"]["nDCG@10"].mean < min_ndcg
+    if is_below:
+        out.note(f"nDCG@10 is below {min_ndcg}.")
+    return ExitCode.NEGATIVE if is_below or report.problems else ExitCode.OK
+
+
+async def _searched(state: State, folder: Path) -> RetrievalReport:
+    from datamind.config import Profile
+    from datamind_cli.evaluation.beir import read_beir
+    from datamind_cli.evaluation.retrieval import evaluate_retrieval
+    from datamind_cli.temporary import temporary_folder, temporary_system
+
+    own = Profile.of(load_settings(state))
+    async with temporary_system(state, "eval", like=own.settings_file) as system:
+        with temporary_folder() as place, progress_line(enabled=not state.as_json) as line:
+            return await evaluate_retrieval(system, read_beir(folder), place, line.show)
+
+
+def _show_searches(out: Output, report: RetrievalReport) -> None:
+    from datamind_cli.evaluation.retrieval import METRICS
+
+    for problem in report.problems:
+        out.line(problem)
+    counts = {name: len(items) for name, items in report.groups()}
+    rows = [
+        (name, str(counts[name]), *(f"{row.mean:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in figures.values()))
+        for name, figures in report.estimates().items()
+    ]
+    out.table(("queries in", "queries", *METRICS), rows)
+    parts = [f"{report.passages} passages", f"{report.vectors} with a vector", report.strategy]
+    out.line(out.join([*parts, f"{report.duration_s:.1f} s"]), dim=True)
