@@ -140,4 +140,4 @@ def _show_searches(out: Output, report: RetrievalReport) -> None:
     ]
     out.table(("queries in", "queries", *METRICS), rows)
     parts = [f"{report.passages} passages", f"{report.vectors} with a vector", report.strategy]
-    out.line(out.join([*parts, f"{report.duration_s:.1f} s"]), dim=True)
+    out.line(out.join([*parts, f"{report.duration_s:.2f} s"]), dim=True)
