@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -125,7 +126,7 @@ class IntentLog:
         kept = planned.file if planned.content is None else planned.content
         if kept is not None:
             self._contents.register(db, new.content_hash, kept)
-        args = canonical_json(dict(planned.args))
+        args, started_at = canonical_json(dict(planned.args)), now()
         unit = WriteUnit(
             derived_id("unit", self._profile, new.key), new_receipt_id(self._profile), planned.content, planned.file
         )
@@ -145,12 +146,22 @@ class IntentLog:
             "state": "intent",
             "owner": self._owner.hold(),
             "attempts": attempt,
-            "started_at": now().isoformat(),
+            "started_at": started_at.isoformat(),
         }
         names, marks = ", ".join(values), ", ".join("?" * len(values))
-        cursor = db.execute(f"INSERT INTO intents ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608
-        row = db.execute("SELECT * FROM intents WHERE seq = ?", (cursor.lastrowid,)).fetchone()
-        intent = replace(intent_of(row), unit=unit)
+        db.execute(f"INSERT INTO intents ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608
+        intent = Intent(
+            unit,
+            new.key,
+            ctx.trace_id,
+            new.call_id,
+            ctx.session,
+            new.spec.name,
+            json.loads(args),
+            planned.source,
+            started_at,
+            new.content_hash,
+        )
         hashes = {"args_hash": content_hash(args), "content_hash": new.content_hash}
         self._record(db, "intent", intent, role=ctx.role.value, attempt=attempt, **hashes)
         return intent

@@ -90,6 +90,8 @@ def tokenize_for_index(text: str, *, language: str | None = None) -> list[str]:
         for run in _ASCII_RUNS.findall(text):
             if run.isdigit():
                 tokens.append(run[:MAX_TOKEN_CHARS])  # numbers come once, and push the words out of the cache
+            elif len(run) <= _CACHED_RUN_CHARS:
+                tokens += _cached_index_tokens(run, latin)
             else:
                 tokens += _index_tokens(run, latin)
         return tokens
