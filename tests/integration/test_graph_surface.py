@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from datamind.core.context import RequestContext
 from datamind.core.outcome import ToolOutcome
 from datamind.core.types import Role
 from tests.support.systems import contents, open_system, read, status, write
@@ -273,3 +275,67 @@ async def test_a_large_file_does_not_hold_the_event_loop(tmp_path: Path) -> None
         assert (await read(system, "graph_stats")).data["statements"] == 30_000
     gc.unfreeze()
     assert longest <= 0.25
+
+
+async def test_b18_a_file_again_under_another_name_and_after_its_deletion(
+    tmp_path: Path, graph: dict[str, Any]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        file(tmp_path, name, "subject,predicate,object\nAda,knows,Bo\n")
+    async with open_system(tmp_path, **graph) as system:
+        assert status(await write(system, "graph_import_path", path="a.csv")) == "stored"
+        for _ in range(2):
+            assert status(await write(system, "graph_import_path", path="a.csv")) == "unchanged"
+        assert status(await write(system, "graph_import_path", path="b.csv")) == "stored"
+        assert (await read(system, "graph_stats")).data["statements"] == 1
+        (item,) = (await read(system, "graph_neighbors", entity="Ada")).evidence
+        assert len(item.receipt_ids) == 2
+        for name in ("a.csv", "b.csv"):
+            assert status(await write(system, "graph_delete", source=name)) == "stored"
+        assert (await read(system, "graph_stats")).data["statements"] == 0
+        assert status(await write(system, "graph_import_path", path="a.csv")) == "stored"
+        assert await told(system, "Ada") == ["Ada knows Bo"]
+
+
+async def test_what_an_application_exports_is_what_the_graph_says(tmp_path: Path, graph: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **graph) as system:
+        await upsert(system, triple("Ada", "knows", "Bo"), triple("Bo", "age", 5))
+        pieces: list[bytes] = []
+        ctx = RequestContext(system.profile.name, Role.RETRIEVE, by_application=True, sink=pieces.append)
+        done = await system.call("graph_export", {"format": "jsonl"}, role=Role.RETRIEVE, ctx=ctx)
+        lines = [json.loads(line) for line in b"".join(pieces).splitlines()]
+        assert {line["object"] for line in lines} == {"<urn:datamind:e:Bo>", "5"}
+        assert done.data["bytes"] == len(b"".join(pieces))
+        for unclear in ("docx", "mp3"):
+            refused = await system.call("graph_export", {"format": unclear}, role=Role.RETRIEVE, ctx=ctx)
+            assert refused.code == "input_invalid"
+        assert (await read(system, "graph_export", format="nt")).code == "input_invalid"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.ttl", b""),
+        ("only_prefix.ttl", b"@prefix a: <urn:a:> .\n"),
+        ("nul.nt", b"<urn:a> <urn:b> \x00 .\n"),
+        ("binary.ttl", bytes(range(256)) * 40),
+        ("latin.nt", b'<urn:a> <urn:b> "\xe9" .\n'),
+        ("surrogate.jsonl", b'{"s": "\\ud800", "p": "b", "o": "c"}\n'),
+        ("page.csv", b"<!doctype html><html><body>no table</body></html>"),
+        ("far.jsonld", b'{"@context": "http://127.0.0.1:9/c.jsonld", "@id": "urn:a", "b": 1}'),
+        ("entity.rdf", b'<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><rdf:RDF xmlns:rdf='
+         b'"http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:t="urn:t:"><rdf:Description rdf:about="urn:s">'
+         b"<t:p>&x;</t:p></rdf:Description></rdf:RDF>"),
+        ("reserved.nt", b"<urn:datamind:x:meta> <urn:b> <urn:c> .\n"),
+    ],
+)  # fmt: skip
+async def test_a_file_that_says_nothing_fails_in_one_line_and_leaves_nothing(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    path = tmp_path / "data/profiles/default" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    async with open_system(tmp_path, **RDFLIB) as system:
+        outcome = await write(system, "graph_import_path", path=name)
+        assert (outcome.is_error, "\n" in outcome.message) == (True, False)
+        assert (await read(system, "graph_stats")).data["statements"] == 0

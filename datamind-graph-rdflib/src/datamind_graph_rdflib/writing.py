@@ -50,6 +50,8 @@ def upsert(opened: Open, unit: GraphUnit, assertions: Iterable[Assertion], repla
     """Assert statements under a receipt."""
     known = done_count(opened, unit.receipt_id)
     if known is not None:
+        # The names are a file of their own, of which a power loss may have left less than of the graph.
+        opened.labels.add(names_in(assertion.triple for assertion in assertions))
         return known
     writer = Writer(opened, unit)
     waiting = iter(assertions)

@@ -145,6 +145,19 @@ async def test_sync_reaches_every_new_file_and_the_folders(tmp_path, monkeypatch
     await store.aclose()
 
 
+async def test_a_redo_brings_back_names_that_were_lost(tmp_path):
+    store = await TARGET.open(tmp_path)
+    await put(store, "a", WORKS)
+    await store.aclose()
+    for path in tmp_path.rglob("names.db*"):
+        path.unlink()
+    store = await TARGET.open(tmp_path)
+    assert await store.search_entities("Ada Lovelace", 5) == []
+    await put(store, "a", WORKS)
+    assert [hit.match for hit in await store.search_entities("Ada Lovelace", 5)] == ["exact"]
+    await store.aclose()
+
+
 async def test_a_file_where_the_graph_should_be_is_an_error_of_one_line(tmp_path):
     folder = tmp_path / "storage/test/graph"
     folder.mkdir(parents=True)

@@ -108,6 +108,16 @@ class SparqlConformance(ProviderConformance):
             await put(store, "d", HEIGHT)
             assert await _count(store.read_view()) == "2"
 
+    async def test_g1_what_is_kept_about_receipts_is_no_data(self, tmp_path: Path) -> None:
+        """A query that names no graph sees the graphs of receipts at most, and nothing of what was dropped."""
+        async with self.opened(tmp_path) as store:
+            kept = await put(store, "kept", WORKS)
+            gone = await put(store, "gone", FOUNDED)
+            await store.drop_receipts([gone], "rcpt_end.test")
+            result = await _ask(store, "SELECT ?g ?s ?p ?o { GRAPH ?g { ?s ?p ?o } }")
+            assert {row[1:] for row in result.rows} <= {tuple(WORKS)}
+            assert all(row[0] is not None and row[0].value.endswith(kept) for row in result.rows)
+
     async def test_every_form_answers(self, tmp_path: Path) -> None:
         """Rows, triples and truth, with terms as they are and None for what is unbound."""
         async with self.opened(tmp_path) as store:
