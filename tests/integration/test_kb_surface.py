@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -206,3 +207,49 @@ async def test_a_folder_of_the_knowledge_base_that_was_removed_comes_back(tmp_pa
         assert contents(await read(system, "kb_search", query="osprey")) == ["The osprey nests on the mast."]
         reindexed = await write(system, "kb_reindex")
         assert reindexed.receipts[0].result.items_written == 1
+
+
+@pytest.mark.parametrize("backend", ["memory", "lancedb"])
+async def test_b21_a_long_document_is_read_in_pages_that_join_to_its_text(tmp_path: Path, backend: str) -> None:
+    text = "".join(f"Line {number} of the log of buoy 4.\n" for number in range(1_500))
+    async with open_system(tmp_path, kb={"backend": backend}) as system:
+        written = await write(system, "kb_add_text", text=text)
+        name = written.receipts[0].result.ids[0]
+        parts, offset = [], 0
+        while offset is not None:
+            page = await read(system, "kb_get", document=name, offset=offset)
+            (part,) = contents(page)
+            assert len(part) <= 8_000
+            assert page.data["characters"] == len(text)
+            parts.append(part)
+            offset = page.truncated.get("next_offset")
+        assert "".join(parts) == text
+        assert len(parts) == 6
+
+
+@pytest.mark.parametrize("backend", ["memory", "lancedb"])
+async def test_b21_a_search_with_large_passages_is_cut_for_the_model_and_says_so(tmp_path: Path, backend: str) -> None:
+    rows = [{"id": str(n), "text": f"Heron {n}. " + "The heron waits in the reeds. " * 400} for n in range(6)]
+    async with open_system(tmp_path, kb={"backend": backend}) as system:
+        await write(system, "kb_add_chunks", chunks=rows)
+        found = await read(system, "kb_search", query="heron", top_k=6)
+        assert found.truncated == {"shown": 1, "total": 6}
+        shown = json.loads(found.to_text())
+        assert shown["truncated"] == {"shown": 1, "total": 6}
+        # What is shown names what can be read on in.
+        page = await read(system, "kb_get", document=shown["results"][0]["source"], offset=8_000)
+        assert contents(page)[0] == contents(found)[0][8_000:]
+
+
+async def test_b21_a_passage_that_is_too_large_keeps_its_ends_and_can_be_read_in_pages(tmp_path: Path) -> None:
+    text = f"The first heron. {'It waits in the reeds. ' * 3_000}The last heron."
+    async with open_system(tmp_path) as system:
+        await write(system, "kb_add_chunks", chunks=[{"id": "1", "text": text}])
+        found = await read(system, "kb_search", query="heron")
+        (row,) = json.loads(found.to_text())["results"]
+        assert len(row["content"]) < 21_000
+        assert row["content"].startswith("The first heron.")
+        assert row["content"].endswith("The last heron.")
+        assert f"of {len(text)} characters left out" in row["content"]
+        page = await read(system, "kb_get", document=row["source"])
+        assert (page.data["characters"], page.truncated["next_offset"]) == (len(text), 8_000)
