@@ -39,6 +39,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "kb_add_text": {"text": "The office closes at 17."},
     "kb_add_file": {"path": "note.md"},
     "kb_add_path": {"path": "note.md"},
+    "kb_add_chunks": {"chunks": [{"text": "The gate is green."}]},
     "kb_delete": {"query": "handbook"},
     "kb_reindex": {},
     "kb_search": {"query": "office"},
@@ -69,6 +70,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "db_import_records": {"records": [{"a": 1}]},
     "db_create_table": {"table": "made", "columns": [{"name": "a"}]},
     "db_drop_table": {"table": "orders"},
+    "db_remove_import": {"table": "extra", "receipt": "<first receipt>"},
     "calculator": {"expression": "1+1"},
     "unit_convert": {"value": 1, "from_unit": "km", "to_unit": "m"},
     "get_current_time": {},
@@ -94,6 +96,7 @@ async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIt
         facts = [{"subject": "Ada", "predicate": "works_at", "object": "Acme"}]
         await write(system, "graph_upsert_triples", triples=facts)
         (system.profile.data_dir / "more.csv").write_text("a,b\n1,2\n")
+        await write(system, "db_import_records", table="extra", records=[{"id": "008"}])
         await write(system, "db_import_records", table="orders", records=[{"id": "007", "n": 1}])
         await write(system, "skill_upsert", name="report", description="How to write the report.", body="Write it.")
         yield system
@@ -123,6 +126,8 @@ def tables(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
 
 async def call(system: DataMind, tool: str, role: Role, gate: Gate, arguments: str | None = None) -> ToolOutcome:
     text = json.dumps(ARGUMENTS[tool]) if arguments is None else arguments
+    if "<first receipt>" in text:
+        text = text.replace("<first receipt>", (await system.receipts.latest(surface="db", limit=100))[-1].receipt_id)
     by_application = tool in FOR_APPLICATION
     ctx = RequestContext(system.profile.name, role, by_application=by_application, sink=len)
     return await dispatch(ToolCall(id="call_1", name=tool, arguments=text), ctx, gate)

@@ -19,6 +19,7 @@ from datamind_cli.streams import echo, prepare_streams
 NAME: Final = "datamind"
 
 BUILT_IN: Final = {
+    "try": "Store a folder for a moment, and ask three questions made from it.",
     "demo": "Store a few things, ask about them and check the answers; no key, no network.",
     "init": "Write the settings of a profile.",
     "store": "Store text; the answer is receipts.",
@@ -29,6 +30,7 @@ BUILT_IN: Final = {
     "db": "Tables: list, describe, import, query, export.",
     "graph": "Statements: show, search, stats, query, import, export.",
     "receipts": "List what was written, or show one receipt.",
+    "undo": "Take back what was added last, after showing it.",
     "trace": "Show the chain answer, evidence, source, receipt, audit record.",
     "why": "Say the same chain in sentences.",
     "tools": "List the tools of both agents.",

@@ -53,6 +53,12 @@ class Output:
         """One JSON value on one line, for streams of them."""
         echo(self.hidden(json.dumps(plain(value), ensure_ascii=True)))
 
+    def highlight(self, before: str, span: str, after: str) -> None:
+        """A span in bold between what stands around it; with marks where there are no styles."""
+        before, span, after = (printable(self.hidden(part)) for part in (before, span, after))
+        marked = click.style(span, bold=True) if self._is_rich() else f"**{span}**"
+        echo(f"{before}{marked}{after}".strip("\n"))
+
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Rows below a header; nothing when there are none."""
         cells = [[printable_line(self.hidden(cell)) for cell in row] for row in rows]

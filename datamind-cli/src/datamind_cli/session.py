@@ -73,8 +73,8 @@ def _is_named_in_vain(settings: Settings, profile: Profile) -> bool:
 
 
 @asynccontextmanager
-async def opened_for_reading(state: State) -> AsyncIterator[DataMind]:
-    """``opened_system`` for a command that only reads.
+async def opened_for_reading(state: State, *, approver: Approver | None = None) -> AsyncIterator[DataMind]:
+    """``opened_system`` for a command that only reads, or needs what is there already.
 
     Raises:
         ConfigError: As there.
@@ -82,7 +82,7 @@ async def opened_for_reading(state: State) -> AsyncIterator[DataMind]:
     """
     settings = load_settings(state)
     need_profile(settings)
-    async with opened_system(state, settings) as system:
+    async with opened_system(state, settings, approver=approver) as system:
         yield system
 
 

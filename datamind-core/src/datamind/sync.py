@@ -95,6 +95,10 @@ class SyncDataMind:
         """See ``DataMind.trace``."""
         return self._call(self._system.trace(asked))
 
+    def undo(self, asked: str = "") -> StoreResult:
+        """See ``DataMind.undo``."""
+        return self._call(self._system.undo(asked))
+
     def receipts(self, *, limit: int = 20) -> Sequence[IngestReceipt]:
         """The latest receipts, newest first."""
         return self._call(self._system.receipts.latest(limit=limit))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from datamind.capabilities.db.tabular.names import quoted
+from datamind.capabilities.db.tabular.names import RESERVED, quoted
 from datamind.core.errors import StoreError
 from datamind_db_duckdb.types import kind_of, scale_of
 
@@ -124,12 +124,16 @@ class Catalogue:
 
     def put(self, table: Table, number: int, mark: Mapping[str, Any]) -> int:
         """Note an import that is done; returns the rows it gave."""
-        counts = self.counts(table)
-        given = counts.get(number, 0)
+        given = self.counts(table).get(number, 0)
         self._db.execute(
             f"INSERT INTO {SCHEMA}.imports VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
             [number, table.place, mark["receipt_id"], json.dumps(mark["source"]), given, given],
         )
+        self.update(table, number)
+        return given
+
+    def update(self, table: Table, number: int) -> None:
+        """Note how many rows of each import a table holds after a write, which is its version from now on."""
         self._db.execute(
             f"UPDATE {SCHEMA}.imports SET held = (SELECT count(*) FROM {SCHEMA}.{table.place} WHERE unit = number)"  # noqa: S608
             " WHERE place = ?",
@@ -138,9 +142,35 @@ class Catalogue:
         self._db.execute(f"DELETE FROM {SCHEMA}.tables WHERE folded = ?", [table.folded])  # noqa: S608
         self._db.execute(
             f"INSERT INTO {SCHEMA}.tables VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
-            [table.folded, table.name, table.place, json.dumps(table.columns), number, sum(counts.values())],
+            [
+                table.folded,
+                table.name,
+                table.place,
+                json.dumps(table.columns),
+                number,
+                sum(self.counts(table).values()),
+            ],
         )
-        return given
+
+    def number_of(self, table: Table, receipt_id: str) -> int | None:
+        """The number of an import of which something is in a table."""
+        query = (
+            f"SELECT number FROM {SCHEMA}.imports WHERE place = ? AND receipt_id = ?"  # noqa: S608
+            " AND (held > 0 OR given = 0)"
+        )
+        found = self._db.execute(query, [table.place, receipt_id]).fetchall()
+        return found[0][0] if found else None
+
+    def take_out(self, table: Table, number: int) -> int:
+        """Remove the rows of one import, with its mark; returns how many they were."""
+        ((rows,),) = self._db.execute(f"DELETE FROM {SCHEMA}.{table.place} WHERE unit = ?", [number]).fetchall()  # noqa: S608
+        self._db.execute(f"DELETE FROM {SCHEMA}.imports WHERE number = ?", [number])  # noqa: S608
+        return int(rows)
+
+    def has_maker(self, table: Table) -> bool:
+        """Whether the import that made a table has its mark still."""
+        query = f"SELECT number FROM {SCHEMA}.imports WHERE place = ?"  # noqa: S608
+        return any(table.place == place_of(number) for (number,) in self._db.execute(query, [table.place]).fetchall())
 
     def done(self, unit_id: str, number: int, outcome: Mapping[str, Any]) -> None:
         """Note what a unit did."""
@@ -166,18 +196,24 @@ class Catalogue:
     def info(self, table: Table) -> dict[str, Any]:
         """What a reader is told."""
         query = (
-            f"SELECT receipt_id, source FROM {SCHEMA}.imports"  # noqa: S608
-            " WHERE place = ? AND (held > 0 OR number = ?) ORDER BY number"
+            f"SELECT receipt_id, source, held FROM {SCHEMA}.imports"  # noqa: S608
+            " WHERE place = ? AND (held > 0 OR given = 0 OR number = ?) ORDER BY number"
         )
-        marks: Sequence[tuple[str, str]] = self._db.execute(query, [table.place, table.version]).fetchall()
+        marks: Sequence[tuple[str, str, int]] = self._db.execute(query, [table.place, table.version]).fetchall()
         return {
             "name": table.name,
             "columns": [describe_column(name, kind) for name, kind in table.columns],
             "rows": table.rows,
             "version": str(table.version),
-            "receipt_ids": [receipt for receipt, _ in marks],
-            "sources": [json.loads(source) for _, source in marks],
+            "receipt_ids": [receipt for receipt, _, _ in marks],
+            "sources": [json.loads(source) for _, source, _ in marks],
+            "import_rows": [held for _, _, held in marks],
         }
+
+
+def place_of(number: int) -> str:
+    """Where the rows of a table lie that the write of this number made."""
+    return f"{RESERVED}rows_{number}"
 
 
 def describe_column(name: str, sql_type: str) -> dict[str, Any]:

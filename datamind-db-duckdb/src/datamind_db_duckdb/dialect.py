@@ -15,6 +15,7 @@ from anyio.to_thread import run_sync
 from datamind.core.errors import StoreError
 from datamind.core.protocols.database import (
     DatabaseReader,
+    ImportRemoval,
     NewTable,
     TableDescription,
     TableDrop,
@@ -120,6 +121,10 @@ class DuckDBDialect(DuckDBReader):
     async def drop(self, request: TableDrop) -> TableOutcome:
         """Remove a table."""
         return await self._change("drop", request)
+
+    async def remove_import(self, request: ImportRemoval) -> TableOutcome:
+        """Remove what one import gave."""
+        return await self._change("remove_import", request)
 
     async def _change(self, operation: str, request: Record) -> TableOutcome:
         asked = request.model_dump(mode="json")

@@ -73,6 +73,7 @@ class DuckDBEngine:
             "load": self._load,
             "create": self._writing(lambda args: self._file.writes.create(args)),
             "drop": self._writing(lambda args: self._file.writes.drop(args)),
+            "remove_import": self._writing(lambda args: self._file.writes.remove_import(args)),
             "release": self._release,
             "close": self._release,
         }

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from datamind.capabilities.db.tabular.columns import ColumnType
-from datamind.capabilities.db.tabular.names import RESERVED
 from datamind.capabilities.db.tabular.parsing import Plan, check_key, fit_columns
 from datamind.core.errors import Conflict, IntegrityError
-from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Table
+from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Table, place_of
 from datamind_db_duckdb.types import ORDINAL, column_type, sql_type, text_expression
 
 _STAGE: Final = "_datamind_stage"
@@ -69,7 +68,7 @@ class Writes:
         number = self._catalogue.next_number()
         types = [sql_type(ColumnType(column["kind"], None, 15, column["scale"])) for column in args["columns"]]
         names = [column["name"] for column in args["columns"]]
-        table = Table(args["table"], f"{RESERVED}rows_{number}", tuple(zip(names, types, strict=True)))
+        table = Table(args["table"], place_of(number), tuple(zip(names, types, strict=True)))
         self._make(table)
         self._catalogue.put(table, number, args)
         return self._done(args, number, "created", 0, str(number))
@@ -84,6 +83,22 @@ class Writes:
         self._catalogue.remove(held)
         return self._done(args, self._catalogue.next_number(), "dropped", held.rows, "")
 
+    def remove_import(self, args: Mapping[str, Any]) -> Any:
+        """Remove what one import gave, and the table when nothing is left of it."""
+        if (done := self._catalogue.outcome(args["unit_id"])) is not None:
+            return done
+        held = self._catalogue.get(args["table"])
+        gone = self._catalogue.number_of(held, args["import_receipt"]) if held else None
+        if held is None or gone is None:
+            return {"status": "unchanged", "rows": 0, "version": str(held.version) if held else ""}
+        number = self._catalogue.next_number()
+        rows = self._catalogue.take_out(held, gone)
+        if rows == held.rows and not self._catalogue.has_maker(held):
+            self._catalogue.remove(held)
+            return self._done(args, number, "dropped", rows, "")
+        self._catalogue.update(held, number)
+        return self._done(args, number, "removed", rows, str(number))
+
     def _done(
         self, args: Mapping[str, Any], number: int, status: str, rows: int, version: str, detected: Any = None
     ) -> Any:
@@ -97,7 +112,7 @@ class Writes:
             kinds = [native or sql_type(known) for native, known in found]
             table = Table(
                 held.name if held else args["table"],
-                f"{RESERVED}rows_{number}",
+                place_of(number),
                 tuple(zip(plan["names"], kinds, strict=True)),
             )
             if held is not None:

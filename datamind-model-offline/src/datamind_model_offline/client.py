@@ -80,7 +80,7 @@ def _stores(conversation: Conversation) -> bool:
 
 def _is_write(name: str) -> bool:
     return name.startswith(
-        ("db_import", "db_create", "db_drop", "graph_upsert", "graph_add", "graph_import", "graph_delete")
+        ("db_import", "db_create", "db_drop", "db_remove", "graph_upsert", "graph_add", "graph_import", "graph_delete")
     )
 
 

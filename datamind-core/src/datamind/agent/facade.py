@@ -14,6 +14,7 @@ from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
 from datamind.agent.services import AgentServices
 from datamind.agent.tables import read_table
+from datamind.agent.undo import UndoPlan, plan_undo, run_undo
 from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.receipts import ReceiptLog
@@ -202,6 +203,30 @@ class DataMind:
             DataMindError: It was refused, failed, or reached ``db.query_timeout_s``.
         """
         return await read_table(self, statement, max_rows)
+
+    async def plan_undo(self, asked: str = "") -> UndoPlan:
+        """What ``undo`` would remove; nothing is changed.
+
+        Args:
+            asked: A receipt id, the trace id of a request, or empty for the last request that wrote something.
+
+        Raises:
+            NotFound: No such receipt or trace in this profile.
+            Conflict: ``conflict.not_an_addition``: it replaced, changed or deleted something, and added nothing.
+            SurfaceUnavailable: Its surface is off.
+        """
+        return await plan_undo(self, asked)
+
+    async def undo(self, asked: str | UndoPlan = "") -> StoreResult:
+        """Take back what a receipt, a request or a plan added, by the tools that delete; no model takes part.
+
+        Every removal has a receipt, whose read-back saw that nothing is left. What is gone already is ``unchanged``.
+
+        Raises:
+            NotFound: As ``plan_undo``, like the rest.
+        """
+        plan = await plan_undo(self, asked) if isinstance(asked, str) else asked
+        return await run_undo(self, plan)
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from datamind.core import notebook
 from datamind.core.receipts import IngestReceipt
 from datamind.core.record import Record
 from datamind.core.result_table import ResultTable
@@ -193,3 +194,9 @@ class InferenceResult(RunResult):
         """The rows of each piece of evidence that is of tables, in its order."""
         found = (item.table() for item in self.evidence)
         return tuple(table for table in found if table is not None)
+
+    def __str__(self) -> str:
+        return notebook.answer_text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.answer_html(self)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from datamind.core import notebook
 from datamind.core.record import Instant, Record
 from datamind.core.results import RunResult
 from datamind.core.source import SourceRef
@@ -113,6 +114,12 @@ class IngestReceipt(Record):
         """Profile whose control.db holds the receipt."""
         return profile_of_receipt(self.receipt_id)
 
+    def __str__(self) -> str:
+        return notebook.receipt_text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.receipts_html((self,))
+
 
 def new_receipt_id(profile: str) -> str:
     """A fresh receipt id that names its profile."""
@@ -169,3 +176,9 @@ class StoreResult(RunResult):
     approvals: tuple[str, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     gone: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return notebook.store_text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.store_html(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from datamind.core.errors import InputInvalid
+from datamind.core.notebook import table_html
 
 _SHOWN_ROWS: Final = 50
-_SHOWN_CHARS: Final = 200
 _FLOATS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
@@ -62,11 +61,7 @@ class ResultTable:
 
     def _repr_html_(self) -> str:
         """The first rows for a notebook; whatever they hold, it is text there."""
-        head = "".join(f"<th>{_escaped(name)}</th>" for name in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row)}</tr>" for row in self.rows[:_SHOWN_ROWS]
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{_escaped(self._counted())}</p>"
+        return table_html(self.columns, self.rows[:_SHOWN_ROWS], self._counted())
 
     def _counted(self) -> str:
         shown = min(len(self.rows), _SHOWN_ROWS)
@@ -74,12 +69,6 @@ class ResultTable:
         if shown < total:
             return f"{shown:,} of {total:,} rows"
         return f"{total:,} row" if total == 1 else f"{total:,} rows"
-
-
-def _escaped(cell: Any) -> str:
-    text = "" if cell is None else str(cell)
-    short = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    return html.escape(short.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _library(name: str, wanted_by: str) -> Any:

@@ -61,6 +61,28 @@ class ReceiptLog:
         query = "SELECT body FROM receipts WHERE trace_id = ? ORDER BY seq"
         return await self._db.read(lambda db: _receipts(db.execute(query, (trace_id,))))
 
+    async def of_key(self, idempotency_key: str) -> IngestReceipt | None:
+        """The receipt of the write with this key, as the ledger keeps it; None for one that has none."""
+        query = (
+            "SELECT body FROM receipts WHERE receipt_id = (SELECT receipt_id FROM intents WHERE idempotency_key = ?)"
+        )
+        found = await self._db.read(lambda db: _receipts(db.execute(query, (idempotency_key,))))
+        return found[0] if found else None
+
+    async def session_of(self, receipt_id: str) -> str:
+        """The conversation in which it was written, or an empty string."""
+        query = "SELECT session FROM intents WHERE receipt_id = ?"
+        row = await self._db.read(lambda db: db.execute(query, (receipt_id,)).fetchone())
+        return str(row["session"]) if row else ""
+
+    async def traces(self, *, limit: int) -> Sequence[tuple[str, str]]:
+        """The time of the last receipt and the trace id of the latest requests that wrote something, newest first."""
+        query = (
+            "SELECT max(completed_at), trace_id FROM receipts WHERE status IN ('stored', 'partial')"
+            " GROUP BY trace_id ORDER BY max(seq) DESC LIMIT ?"
+        )
+        return await self._db.read(lambda db: [(row[0], row[1]) for row in db.execute(query, (limit,))])
+
 
 def insert_receipt(db: sqlite3.Connection, receipt: IngestReceipt, unit_id: str) -> None:
     """Add a receipt in the open transaction; adding the same one again changes nothing."""

@@ -10,13 +10,16 @@ from typing import Any, BinaryIO, Final
 
 from datamind.capabilities.db.tabular.names import check_table_name, quoted
 from datamind.core.context import WriteUnit
+from datamind.core.errors import InputInvalid
 from datamind.core.evidence import Evidence, TableLocator
 from datamind.core.hooks import Candidates
 from datamind.core.protocols.database import (
     DatabaseDialect,
     DatabaseReader,
     ImportMode,
+    ImportRemoval,
     NewTable,
+    SupportsImportRemoval,
     TableColumn,
     TableDescription,
     TableDrop,
@@ -37,6 +40,7 @@ _OPERATIONS: Final = {
     "appended": "added",
     "replaced": "replaced",
     "upserted": "updated",
+    "removed": "deleted",
     "dropped": "deleted",
     "unchanged": "none",
 }
@@ -108,6 +112,20 @@ class DatabaseReads:
         if table is None:
             return Candidates((), ())
         return Candidates((table.name,), (f"{table.name}  ({table.rows} rows, {len(table.columns)} columns)",))
+
+    async def given_by(self, table: str, receipt: str) -> Candidates:
+        """The rows that an import gave and that are still there, for a person to see before they go.
+
+        Raises:
+            InputInvalid: The engine does not keep which import a row came from.
+        """
+        known = await self.find(table)
+        if known is None or receipt not in known.receipt_ids:
+            return Candidates((), ())
+        if not known.import_rows:
+            raise _no_imports()
+        rows = dict(zip(known.receipt_ids, known.import_rows, strict=True))[receipt]
+        return Candidates((receipt,), (f"{rows:,} of {known.rows:,} rows of {known.name}",))
 
     def _evidence(self, query: TableQuery, result: TableResult) -> Evidence:
         content = render(result)
@@ -193,6 +211,19 @@ class DatabaseWrites:
         request = TableDrop(table=table, unit_id=unit.unit_id, receipt_id=unit.receipt_id)
         return _result(table, await (await self._open()).drop(request))
 
+    async def remove_import(self, table: str, receipt: str, unit: WriteUnit) -> SurfaceWriteResult:
+        """Remove the rows that one import gave; the table too when nothing is left of it.
+
+        Raises:
+            InputInvalid: The engine does not keep which import a row came from.
+        """
+        dialect = await self._open()
+        if not isinstance(dialect, SupportsImportRemoval):
+            raise _no_imports()
+        request = ImportRemoval(table=table, unit_id=unit.unit_id, receipt_id=unit.receipt_id, import_receipt=receipt)
+        outcome = await dialect.remove_import(request)
+        return _result(table, outcome).model_copy(update={"closed_ids": (receipt,)})
+
     async def sync(self) -> None:
         """Make the writes so far survive a power loss."""
         await (await self._open()).sync()
@@ -217,6 +248,14 @@ def render(result: TableResult) -> str:
     """A page as evidence: compact JSON of column names and rows."""
     body: dict[str, Any] = {"columns": [column.name for column in result.columns], "rows": result.rows}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def _no_imports() -> InputInvalid:
+    return InputInvalid(
+        "this database does not keep which import a row came from",
+        code="input_invalid.no_imports",
+        hint="Drop the table, or delete the rows where they are kept.",
+    )
 
 
 def _result(table: str, outcome: TableOutcome) -> SurfaceWriteResult:

@@ -121,6 +121,13 @@ class DropArguments(_Arguments):
     table: str = Field(min_length=1, max_length=200, description="Name of the table.")
 
 
+class RemoveImportArguments(_Arguments):
+    """Which import to take back."""
+
+    table: str = Field(min_length=1, max_length=200, description="Name of the table.")
+    receipt: str = Field(min_length=1, max_length=200, description="Receipt of the import.")
+
+
 async def _list(args: ListArguments, ctx: ToolContext) -> ToolOutput:
     tables = await _reads(ctx).tables()
     shown = tables[args.offset : args.offset + args.limit]
@@ -283,6 +290,28 @@ def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
     return {"table": ids[0]}
 
 
+async def _remove_import(args: RemoveImportArguments, ctx: ToolContext) -> SurfaceWriteResult:
+    assert ctx.unit is not None  # the ledger runs writes
+    return await _writes(ctx).remove_import(args.table, args.receipt, ctx.unit)
+
+
+async def _find_import(args: RemoveImportArguments, ctx: ToolContext) -> Candidates:
+    side: WriteSide = ctx.side
+    return await side.read.db.given_by(args.table, args.receipt)
+
+
+def _pin_import(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
+    return {**args, "receipt": ids[0]}
+
+
+async def _is_out(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
+    table = await _reads(ctx).find(result.ids[0])
+    if table is None:
+        return ReadBack(True, "the table is not found")
+    there = not set(table.receipt_ids).isdisjoint(result.closed_ids)
+    return ReadBack(not there, f"{table.rows} rows left, {'some' if there else 'none'} of that import")
+
+
 async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     table = await _reads(ctx).find(result.ids[0])
     if table is None:
@@ -399,5 +428,15 @@ def _shaping() -> list[ToolSpec]:
             surface=DataSurface.DB,
             selector=Selector(_find, _pin),
             read_back=_is_gone,
+        ),
+        ToolSpec.of(
+            RemoveImportArguments,
+            _remove_import,
+            name="db_remove_import",
+            description="Take one import back: remove the rows it gave, and the table if nothing else is in it.",
+            effect=ToolEffect.DESTRUCTIVE,
+            surface=DataSurface.DB,
+            selector=Selector(_find_import, _pin_import),
+            read_back=_is_out,
         ),
     ]

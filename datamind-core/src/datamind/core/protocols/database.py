@@ -13,7 +13,7 @@ ColumnKind = Literal[
     "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "time", "binary", "nested", "other"
 ]
 ImportMode = Literal["append", "replace", "fail", "upsert"]
-TableStatus = Literal["created", "appended", "replaced", "upserted", "dropped", "unchanged"]
+TableStatus = Literal["created", "appended", "replaced", "upserted", "removed", "dropped", "unchanged"]
 
 
 class TableColumn(Record):
@@ -38,6 +38,7 @@ class TableInfo(Record):
         version: Changes with every change of the table and never comes back; equal versions mean equal rows.
         receipt_ids: The receipts its rows rest on, oldest first.
         sources: Of those receipts, in their order.
+        import_rows: Rows of each of those receipts that are in the table; empty where the engine does not keep them.
     """
 
     name: str
@@ -46,6 +47,7 @@ class TableInfo(Record):
     version: str
     receipt_ids: tuple[str, ...] = ()
     sources: tuple[SourceRef, ...] = ()
+    import_rows: tuple[int, ...] = ()
 
 
 class ColumnProfile(Record):
@@ -140,6 +142,16 @@ class NewTable(_Write):
 
 class TableDrop(_Write):
     """A table to remove."""
+
+
+class ImportRemoval(_Write):
+    """One import whose rows are to leave a table.
+
+    Attributes:
+        import_receipt: The receipt of that import.
+    """
+
+    import_receipt: str
 
 
 class TableOutcome(Record):
@@ -245,4 +257,17 @@ class DatabaseDialect(DatabaseReader, Protocol):
 
     async def aclose(self) -> None:
         """Close files; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class SupportsImportRemoval(Protocol):
+    """A database that keeps which import each row came from, and can take one import back.
+
+    G13 The rows of that import go, and no others, in one transaction; ``import_rows`` says how many each has.
+    G14 The table goes when no row is left and the import that made it is gone, else it stays.
+    """
+
+    async def remove_import(self, request: ImportRemoval) -> TableOutcome:
+        """Remove what one import gave: ``removed``, ``dropped`` with its table, or ``unchanged`` if none is there."""
         ...

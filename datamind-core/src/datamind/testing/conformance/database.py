@@ -12,9 +12,12 @@ from datamind.core.errors import InputInvalid, LimitExceeded, NotFound
 from datamind.core.protocols.database import (
     DatabaseDialect,
     DatabaseReader,
+    ImportRemoval,
     NewTable,
+    SupportsImportRemoval,
     TableColumn,
     TableDrop,
+    TableOutcome,
 )
 from datamind.core.source import SourceRef
 from datamind.core.types import new_id
@@ -68,19 +71,60 @@ async def write_tables(database: DatabaseDialect) -> None:
 class DatabaseConformance(DatabaseImportsConformance):
     """Tests of DatabaseDialect and DatabaseReader.
 
-    Capabilities: ``durable`` (it outlives the process), ``decimals`` (they are exact, and results say their kind).
+    Capabilities: ``durable`` (it outlives the process), ``decimals`` (they are exact, and results say their kind),
+    ``imports`` (it is a SupportsImportRemoval).
 
     Troubleshooting: a test named ``a…`` or ``b…`` shows a fault seen in comparable products.
     """
 
-    protocols: ClassVar[tuple[type, ...]] = (DatabaseReader, DatabaseDialect)
-    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable", "decimals"})
+    protocols: ClassVar[tuple[type, ...]] = (DatabaseReader, DatabaseDialect, SupportsImportRemoval)
+    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable", "decimals", "imports"})
 
     async def test_it_declares_what_it_is(self, tmp_path: Path) -> None:
         """The declared capabilities are those of the database."""
         async with self.opened(tmp_path) as database:
             assert isinstance(database, DatabaseDialect)
+            assert isinstance(database, SupportsImportRemoval) is ("imports" in self.capabilities)
             assert database.volatile is ("durable" not in self.capabilities)
+
+    async def test_g13_one_import_goes_and_no_other_row(self, tmp_path: Path) -> None:
+        """The same unit again gives the first outcome; an import that is not there changes nothing."""
+        self.need("imports")
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "orders", ORDERS, receipt_id="rcpt_a")
+            await load_table(database, "orders", "id,customer,amount\n010,Sun,1\n", receipt_id="rcpt_b")
+            (table,) = await database.tables()
+            assert (table.receipt_ids, table.import_rows) == (("rcpt_a", "rcpt_b"), (3, 1))
+            removal = _removal("orders", "rcpt_a")
+            outcome = await _removed(database, removal)
+            assert (outcome.status, outcome.rows) == ("removed", 3)
+            assert await rows(database, "SELECT id FROM orders") == [["010"]]
+            (left,) = await database.tables()
+            assert (left.receipt_ids, left.import_rows, left.rows) == (("rcpt_b",), (1,), 1)
+            assert left.version == outcome.version != table.version
+            assert await _removed(database, removal) == outcome
+            assert (await _removed(database, _removal("orders", "rcpt_a"))).status == "unchanged"
+            assert (await _removed(database, _removal("nowhere", "rcpt_a"))).status == "unchanged"
+            assert (await database.tables()) == [left]
+
+    async def test_g14_the_table_goes_with_the_last_that_made_it(self, tmp_path: Path) -> None:
+        """A table that was made empty stays when its rows go; the others go with their last import."""
+        self.need("imports")
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "orders", ORDERS, receipt_id="rcpt_a")
+            await load_table(database, "orders", "id,customer,amount\n010,Sun,1\n", receipt_id="rcpt_b")
+            assert (await _removed(database, _removal("orders", "rcpt_a"))).status == "removed"
+            dropped = await _removed(database, _removal("orders", "rcpt_b"))
+            assert (dropped.status, dropped.rows, dropped.version) == ("dropped", 1, "")
+            source = make_table_import("made", b"").source
+            columns = (TableColumn(name="a", kind="integer"),)
+            new = NewTable(table="made", unit_id=new_id("unit"), receipt_id="rcpt_m", columns=columns, source=source)
+            await database.create(new)
+            await load_table(database, "made", "a\n1\n", receipt_id="rcpt_c")
+            assert (await _removed(database, _removal("made", "rcpt_c"))).status == "removed"
+            assert [(table.name, table.rows) for table in await database.tables()] == [("made", 0)]
+            assert (await _removed(database, _removal("made", "rcpt_m"))).status == "dropped"
+            assert list(await database.tables()) == []
 
     async def test_g1_what_does_not_only_read_is_refused(self, tmp_path: Path) -> None:
         """And nothing changed."""
@@ -244,3 +288,12 @@ class DatabaseConformance(DatabaseImportsConformance):
             assert isinstance(view, DatabaseReader)
             assert not isinstance(view, DatabaseDialect)
             assert not [name for name in dir(view) if name.startswith((*WRITING, "load", "create", "drop"))]
+
+
+def _removal(table: str, import_receipt: str) -> ImportRemoval:
+    return ImportRemoval(table=table, unit_id=new_id("unit"), receipt_id=new_id("rcpt"), import_receipt=import_receipt)
+
+
+async def _removed(database: DatabaseDialect, request: ImportRemoval) -> TableOutcome:
+    assert isinstance(database, SupportsImportRemoval)
+    return await database.remove_import(request)

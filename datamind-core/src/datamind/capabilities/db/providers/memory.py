@@ -33,6 +33,7 @@ from datamind.core.protocols.database import (
     ColumnProfile,
     DatabaseReader,
     ImportMode,
+    ImportRemoval,
     NewTable,
     TableDescription,
     TableDrop,
@@ -128,6 +129,10 @@ class MemoryDatabase(MemoryReader):
         """Remove a table."""
         return await self._write(request.unit_id, lambda state: _drop(state, request))
 
+    async def remove_import(self, request: ImportRemoval) -> TableOutcome:
+        """Remove what one import gave."""
+        return await self._write(request.unit_id, lambda state: _remove_import(state, request))
+
     def read_view(self) -> DatabaseReader:
         """The same data without a way to write."""
         return MemoryReader(self._on_thread)
@@ -210,7 +215,7 @@ def _holds(state: _State, table: Table, request: TableImport) -> bool:
 def _make_room(state: _State, request: TableImport, held: Table | None, plan: Plan) -> Table:
     number = state.catalogue.next_number()
     if held is None or request.mode == "replace":
-        table = Table(held.name if held else request.table, f"{RESERVED}rows_{number}", plan.names, plan.types)
+        table = Table(held.name if held else request.table, _place(number), plan.names, plan.types)
         if held is not None:
             _remove(state.connection, held)
         _make(state.connection, table)
@@ -266,7 +271,7 @@ def _create(state: _State, request: NewTable) -> TableOutcome:
         raise Conflict(f"the table {request.table!r} exists", code="conflict.table_exists")
     names = tuple(column.name for column in request.columns)
     types = tuple(ColumnType(column.kind, None, 18, column.scale) for column in request.columns)
-    table = Table(request.table, f"{RESERVED}rows_{state.catalogue.next_number()}", names, types)
+    table = Table(request.table, _place(state.catalogue.next_number()), names, types)
     _make(state.connection, table)
     return TableOutcome(status="created", rows=0, version=state.catalogue.put(table, request, {}))
 
@@ -278,6 +283,26 @@ def _drop(state: _State, request: TableDrop) -> TableOutcome:
     _remove(state.connection, held)
     state.catalogue.remove(held)
     return TableOutcome(status="dropped", rows=held.rows, version="")
+
+
+def _remove_import(state: _State, request: ImportRemoval) -> TableOutcome:
+    held = state.catalogue.get(request.table)
+    mark = next((mark for mark in held.marks if mark.receipt_id == request.import_receipt), None) if held else None
+    if held is None or mark is None:
+        return TableOutcome(status="unchanged", rows=0, version=held.version if held else "")
+    state.catalogue.next_number()
+    rows = state.connection.execute(f"DELETE FROM {held.place} WHERE unit = ?", (mark.number,)).rowcount  # noqa: S608
+    left = replace(held, marks=tuple(other for other in held.marks if other is not mark))
+    counts = _counts(state.connection, left)
+    if not counts and all(left.place != _place(other.number) for other in left.marks):
+        _remove(state.connection, left)
+        state.catalogue.remove(left)
+        return TableOutcome(status="dropped", rows=rows, version="")
+    return TableOutcome(status="removed", rows=rows, version=state.catalogue.update(left, counts))
+
+
+def _place(number: int) -> str:
+    return f"{RESERVED}rows_{number}"
 
 
 def _describe(state: _State, name: str, sample: int) -> TableDescription:

@@ -38,12 +38,13 @@ _FORBIDDEN_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "re
 
 @dataclass(frozen=True)
 class Mark:
-    """One import of a table and how many rows it gave."""
+    """One import of a table, how many rows it gave, and how many of them are there."""
 
     number: int
     receipt_id: str
     source: SourceRef
     rows: int
+    held: int
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,18 @@ class Catalogue:
 
     def put(self, table: Table, request: TableImport | NewTable, counts: Mapping[int, int]) -> str:
         """Note one import, after which the table holds so many rows of each; returns the version."""
-        mark = Mark(self.number, request.receipt_id, request.source, counts.get(self.number, 0))
-        marks = (*(held for held in table.marks if counts.get(held.number)), mark)
-        version = str(self.number)
-        made = replace(table, version=version, rows=sum(counts.values()), marks=marks)
+        given = counts.get(self.number, 0)
+        mark = Mark(self.number, request.receipt_id, request.source, given, given)
+        return self.update(replace(table, marks=(*table.marks, mark)), counts)
+
+    def update(self, table: Table, counts: Mapping[int, int]) -> str:
+        """Note that a table holds so many rows of each import now; returns the version."""
+        # An import that made the table empty has none, and is not gone.
+        kept = [mark for mark in table.marks if counts.get(mark.number) or not mark.rows]
+        marks = tuple(replace(mark, held=counts.get(mark.number, 0)) for mark in kept)
+        made = replace(table, version=str(self.number), rows=sum(counts.values()), marks=marks)
         self.tables[table.name.casefold()] = made
-        return version
+        return made.version
 
     def remove(self, table: Table) -> None:
         """Forget a table."""
@@ -105,6 +112,7 @@ class Catalogue:
             version=table.version,
             receipt_ids=tuple(mark.receipt_id for mark in table.marks),
             sources=tuple(mark.source for mark in table.marks),
+            import_rows=tuple(mark.held for mark in table.marks),
         )
 
     def infos(self) -> list[TableInfo]:
