@@ -168,7 +168,7 @@ class _Trial:
         assert outcome["receipts"] and outcome["is_error"] == self.case.fails_partly, outcome
         self.moments = log.read_text().splitlines()
         self.states = outcome["states"]
-        self.receipts = [_steady(receipt) for receipt in outcome["receipts"]]
+        self.receipts = [steady(receipt) for receipt in outcome["receipts"]]
 
     def chosen(self) -> list[int]:
         """Moments of the write: all of them, or one for each thing the disk can look like."""
@@ -219,14 +219,14 @@ class _Trial:
     def _after_recovery(self, told: Mapping[str, Any], acknowledged: list[Any]) -> list[str]:
         new = told["ledger"]["receipts"][self.known :]
         problems = [f"intent {key} is still open" for key in told["ledger"]["open"]] + told["ledger"]["audit"]
-        if [_steady(receipt) for receipt in new] != self.receipts[: len(new)]:
+        if [steady(receipt) for receipt in new] != self.receipts[: len(new)]:
             problems.append(f"receipts {_brief(new)} instead of {_brief(self.receipts)}")
         if told["disk"] != self.states[min(len(new), len(self.states) - 1)]:
             problems.append(f"after {len(new)} receipts the stores hold {told['disk']}")
         return problems + [f"{known['receipt_id']} was acknowledged" for known in acknowledged if known not in new]
 
     def _after_retry(self, told: Mapping[str, Any]) -> list[str]:
-        receipts, problems = [_steady(receipt) for receipt in told["receipts"]], list(told["ledger"]["audit"])
+        receipts, problems = [steady(receipt) for receipt in told["receipts"]], list(told["ledger"]["audit"])
         same = receipts == self.receipts and not told["is_error"]
         if not same and not (self.case.selects and not receipts and told["code"] in ("", "conflict")):
             problems.append(f"tried again with the same key: {_brief(receipts)} {told['message']}")
@@ -269,13 +269,13 @@ class _Trial:
 async def prepare(case: str, folder: str) -> None:
     """The profile as the write finds it."""
     wanted = CASES[case]
-    _write_files(Path(folder), wanted.files)
+    write_files(Path(folder), wanted.files)
     system = await open_in(folder)
     for number, (tool, arguments) in enumerate(wanted.before):
         outcome = await system.call(tool, arguments, role=Role.STORE, ctx=request(system, f"before-{number}"))
         assert not outcome.is_error and outcome.receipts, outcome
     await system.aclose()
-    _write_files(Path(folder), wanted.changed)
+    write_files(Path(folder), wanted.changed)
 
 
 async def write(
@@ -322,11 +322,11 @@ def _seen(folder: str) -> dict[str, Any]:
     return {"disk": on_disk(folder), "ledger": ledger_of(folder)}
 
 
-def arm(action: str, at: int, log: str) -> None:
+def arm(action: str, at: int, log: str, *, with_children: bool = False) -> None:
     """Let something happen at a moment of this process; at none when no action is given."""
     if not action:
         return
-    points = Failpoints(action, at, Path(log) if log else None)  # type: ignore[arg-type]
+    points = Failpoints(action, at, Path(log) if log else None, with_children=with_children)  # type: ignore[arg-type]
     points.arm()
     points.around(contents.ContentStore, "prepare", "content prepared")
     points.around(ledger.IngestLedger, "_apply", "handler")
@@ -341,18 +341,20 @@ def _durable(moments: list[str]) -> list[int]:
     return [1, *(number for number, moment in enumerate(moments, 1) if _DURABLE.match(moment))]
 
 
-def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Files of the profile."""
     for name, text in files.items():
         path = folder / "data" / "profiles" / "default" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
-def _steady(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    steady = {key: value for key, value in receipt.items() if key not in _VARYING}
+def steady(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """A receipt without what differs between two runs."""
+    told = {key: value for key, value in receipt.items() if key not in _VARYING}
     if not receipt["idempotency_key"].startswith(KEY):
-        steady["idempotency_key"] = receipt["idempotency_key"].rpartition("#")[2]  # the rest names the request
-    return steady
+        told["idempotency_key"] = receipt["idempotency_key"].rpartition("#")[2]  # the rest names the request
+    return told
 
 
 def _brief(receipts: list[Any]) -> list[str]:

@@ -38,6 +38,7 @@ class Failpoints:
             a call (after it there is nothing left to write); ``log`` only counts.
         at: The moment, from 1; 0 for none.
         log: File that every moment is appended to, so that it can be read after the process is gone.
+        with_children: ``kill`` ends the processes that this one has started too, first.
     """
 
     action: Action = "log"
@@ -45,6 +46,7 @@ class Failpoints:
     log: Path | None = None
     count: int = 0
     armed: bool = False
+    with_children: bool = False
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,9 +97,17 @@ class Failpoints:
             if self.count != self.at:
                 return
             if self.action == "kill":
+                for pid in children_of(os.getpid()) if self.with_children else ():
+                    os.kill(pid, signal.SIGKILL)
                 os.kill(os.getpid(), signal.SIGKILL)
         if self.action == "full" and moment.startswith("before"):
             raise _full(moment)
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that a process has started and that are still there. Linux only."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in path.read_text(encoding="ascii").split()]
 
 
 def from_environment(text: str | None = None) -> Failpoints:
