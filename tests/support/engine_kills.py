@@ -246,6 +246,7 @@ async def _tables(system: DataMind) -> list[str]:
 
 
 async def _statements(system: DataMind) -> list[str]:
+    await system.services.read.graph.stats()
     store = (await system.services.hub.open(ProviderKind.GRAPH_STORE)).read_view()
     page = await store.statements(TriplePattern(), limit=1000)
     by = await store.asserted_by(page.triples)

@@ -114,6 +114,14 @@ async def system_checks(system: DataMind, absent: Sequence[str] = ()) -> AsyncIt
     yield await _control_check(system)
     for surface in _PROBES:
         yield await _surface_check(system, surface, absent)
+    for control in system.services.controls():
+        for repair in await control.repairs.all():
+            yield Check(
+                f"repair of {repair.surface}",
+                "failed" if repair.missing else "note",
+                str(repair),
+                "store again what is missing" if repair.missing else "",
+            )
 
 
 async def _control_check(system: DataMind) -> Check:

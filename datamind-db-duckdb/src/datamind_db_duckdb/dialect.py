@@ -25,7 +25,9 @@ from datamind.core.protocols.database import (
     TableQuery,
     TableResult,
 )
+from datamind.core.protocols.repair import DAMAGED, damaged
 from datamind.core.record import Record
+from datamind.core.set_aside import is_marked, mark, set_aside
 from datamind.engine_host import EngineHost, EngineLimits, EngineReply, EngineSpec
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class DuckDBDialect(DuckDBReader):
         self._folder = folder
         self._import_s = options.import_timeout_s
         self._listed: frozenset[int] = frozenset()
-        super().__init__(_Owner(_owner_spec(folder, options), lease), folder / FILE_NAME)
+        super().__init__(_Owner(_owner_spec(folder, options), lease, folder / FILE_NAME), folder / FILE_NAME)
         self._files = EngineHost(_files_spec(folder, options))
 
     async def load(self, request: TableImport, file: BinaryIO) -> TableOutcome:
@@ -130,6 +132,25 @@ class DuckDBDialect(DuckDBReader):
         asked = request.model_dump(mode="json")
         return TableOutcome.model_validate(await self._owner.ask(operation, asked, deadline_s=_CATALOGUE_S, write=True))
 
+    @property
+    def is_doubtful(self) -> bool:
+        """See SupportsRepair."""
+        return is_marked(self._path)
+
+    async def check(self) -> bool:
+        """See SupportsRepair: the catalogue is read, and the rows of each table are counted."""
+        if self.is_doubtful:
+            raise damaged("rows of a table could not be read")
+        if not self._path.exists() or not self._path.stat().st_size:
+            return False
+        await self.tables()
+        return True
+
+    async def set_aside(self) -> str:
+        """See SupportsRepair."""
+        await self._owner.let_go()
+        return await run_sync(set_aside, self._path, [f"{FILE_NAME}.wal"])
+
     def read_view(self) -> DatabaseReader:
         """A reader whose every statement runs in a read-only transaction."""
         return DuckDBReader(self._owner, self._path)
@@ -151,7 +172,8 @@ class DuckDBDialect(DuckDBReader):
 class _Owner:
     """The process that has the file open while the lease is held."""
 
-    def __init__(self, spec: EngineSpec, lease: Lease) -> None:
+    def __init__(self, spec: EngineSpec, lease: Lease, path: Path) -> None:
+        self._path = path
         self._host = EngineHost(spec)
         self._lease = lease
         self._is_open = self._is_closed = False
@@ -178,12 +200,19 @@ class _Owner:
                         operation, payloads=sent, fds=fds, deadline_s=deadline_s, retry=retry, interruptible=not write
                     )
                 except StoreError as error:
+                    if error.code == DAMAGED:
+                        await run_sync(mark, self._path)
                     # The process of one that was killed with the lease may take a moment to end.
                     if error.code != "store_error.locked" or asyncio.get_running_loop().time() > ends:
                         raise
                     await asyncio.sleep(_LOCK_POLL_S)
                 else:
                     return await _decoded(reply)
+
+    async def let_go(self) -> None:
+        """Close the file; the next use opens it again."""
+        async with self._lease.use():
+            await self._release()
 
     async def _release(self) -> None:
         if self._is_open and not self._is_closed:

@@ -11,11 +11,15 @@ from typing import Any, Final, NamedTuple
 import duckdb
 
 from datamind.core.errors import InputInvalid, LimitExceeded, StoreError
+from datamind.core.protocols.repair import damaged
 from datamind.engine_host import EngineReply, EngineRequest
 from datamind_db_duckdb.catalogue import Catalogue
 from datamind_db_duckdb.querying import Queries
 from datamind_db_duckdb.writing import Writes
 
+_DAMAGE: Final = re.compile(
+    r"not a valid DuckDB database|Corrupt database file|Could not read enough bytes|[Cc]hecksum|[Dd]eserializ"
+)
 _HOLDER: Final = re.compile(r"PID (\d+)")
 _LOCKED_DOWN: Final = {
     "enable_external_access": "false",
@@ -48,13 +52,17 @@ def _connect(path: str, config: Mapping[str, str]) -> _Open:
     except duckdb.Error as error:
         holder = _HOLDER.search(str(error))
         if holder is None:
-            raise
+            raise _translated(error) from error
         raise StoreError(
             f"the tables are open in another process, number {holder[1]}",
             code="store_error.locked",
             hint="Close it, or ask through it: several processes cannot have the file at once.",
         ) from None
-    Catalogue(connection).prepare()
+    try:
+        Catalogue(connection).prepare()
+    except duckdb.Error as error:
+        connection.close()
+        raise _translated(error) from error
     return _Open(connection, Queries(connection), Writes(connection))
 
 
@@ -141,6 +149,8 @@ def _reply(value: Any) -> EngineReply:
 
 def _translated(error: Exception) -> Exception:
     line = " ".join(str(error).split())[:500]
+    if _DAMAGE.search(line):
+        return damaged(f"the database file is damaged: {line}")
     match error:
         case duckdb.InterruptException():
             return LimitExceeded("the statement did not end in time and was stopped", code="limit_exceeded.time")

@@ -16,6 +16,8 @@ from anyio.to_thread import run_sync
 
 from datamind.core.errors import StoreError
 from datamind.core.lease import Lease
+from datamind.core.protocols.repair import damaged
+from datamind.core.set_aside import is_marked, mark, set_aside
 from datamind.core.shielded import finish_despite_cancel
 from datamind_graph_rdflib.labels import LabelIndex
 
@@ -112,8 +114,8 @@ class Engine:
     def _open_files(self) -> Open:
         try:
             graph = ox.Store(str(self.graph_folder))
-        except OSError as error:
-            raise StoreError(f"the graph in {str(self.folder)!r} does not open ({error}).") from error
+        except (OSError, RuntimeError) as error:
+            raise self._failed("does not open", error) from error
         return Open(graph, LabelIndex(self.folder / "names.db"))
 
     def _close(self) -> None:
@@ -128,9 +130,38 @@ class Engine:
             return work(self._open)
         except BaseException as error:
             _forget_frames(error)
-            if isinstance(error, OSError):
-                raise StoreError(f"the graph in {str(self.folder)!r} failed ({error}).") from error
+            if isinstance(error, OSError | RuntimeError):
+                raise self._failed("failed", error) from error
             raise
+
+    def _failed(self, what: str, error: Exception) -> StoreError:
+        # The engine says so in words only; without its manifest it misses a file.
+        message = f"the graph in {str(self.folder)!r} {what} ({error})."
+        if "Corruption" not in str(error) and not isinstance(error, FileNotFoundError):
+            return StoreError(message)
+        mark(self.graph_folder)
+        return damaged(message)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """See SupportsRepair."""
+        return is_marked(self.graph_folder)
+
+    async def check(self) -> bool:
+        """See SupportsRepair: one statement and one name are read."""
+        if self.is_doubtful:
+            raise damaged(f"the graph in {str(self.folder)!r} could not be read.")
+        if not self.graph_folder.exists() or not any(self.graph_folder.iterdir()):
+            return False
+        await self.read(_look)
+        return True
+
+    async def set_aside(self) -> str:
+        """See SupportsRepair."""
+        async with self._lease.use():
+            await self._release()
+            names = ["names.db", "names.db-wal", "names.db-shm"]
+            return await run_sync(set_aside, self.graph_folder, names)
 
     def _sync(self, opened: Open) -> None:
         logs = list(self.graph_folder.glob("*.log"))
@@ -155,6 +186,11 @@ class Engine:
         except FileNotFoundError:
             # Compaction has replaced it; what replaced it is synced by the engine before it is named.
             self._synced.pop(path, None)
+
+
+def _look(opened: Open) -> None:
+    next(opened.graph.quads_for_pattern(None, None, None), None)
+    opened.labels.candidates("a")
 
 
 def _forget_frames(error: BaseException | None) -> None:

@@ -16,6 +16,8 @@ from typing import Final
 
 from datamind.capabilities.graph.names import MAX_NAME_CHARS, fold, grams
 from datamind.core.errors import StoreError
+from datamind.core.protocols.repair import damaged
+from datamind.core.set_aside import mark
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, iri TEXT NOT NULL, folded TEXT NOT NULL);
@@ -107,7 +109,11 @@ class LabelIndex:
             with self._turn:
                 yield
         except sqlite3.Error as error:
-            raise StoreError(f"the names of the graph in {str(self._path)!r} cannot be used ({error}).") from error
+            message = f"the names of the graph in {str(self._path)!r} cannot be used ({error})."
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                mark(self._path.with_name("oxigraph"))
+                raise damaged(message) from error
+            raise StoreError(message) from error
 
 
 def _row_id(iri: str, name: str) -> int:

@@ -141,6 +141,19 @@ class OxigraphStore(OxigraphReader):
         """One transaction."""
         return await self._engine.write(partial(writing.remove, patterns=patterns, by_receipt=by_receipt))
 
+    @property
+    def is_doubtful(self) -> bool:
+        """See SupportsRepair."""
+        return self._engine.is_doubtful
+
+    async def check(self) -> bool:
+        """See SupportsRepair."""
+        return await self._engine.check()
+
+    async def set_aside(self) -> str:
+        """See SupportsRepair."""
+        return await self._engine.set_aside()
+
     def read_view(self) -> GraphReader:
         """The same files without a way to write."""
         return OxigraphReader(self._engine, self._sparql)

@@ -36,6 +36,14 @@ class _Connection:
         """Close it once the work in progress is done; may be called twice."""
         await run_sync(self._close)
 
+    async def let_go(self) -> None:
+        """Close it for now; the next use opens it again."""
+        await run_sync(self._let_go)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._drop()
+
     def _close(self) -> None:
         with self._lock:
             self._closed = True

@@ -9,7 +9,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from datamind.core.errors import IntegrityError, StoreError
+from datamind.core.errors import StoreError
+from datamind.core.protocols.repair import damaged
+from datamind.core.set_aside import mark
 from datamind.core.types import new_id
 from datamind_memory_sqlite import schema
 from datamind_memory_sqlite.schema import check_schema, migrate
@@ -33,9 +35,7 @@ _DETAILS: Final = {
     sqlite3.SQLITE_FULL: ("disk_full", "Free some space and try again."),
     sqlite3.SQLITE_READONLY: ("read_only", "Check the permissions of the folder."),
     sqlite3.SQLITE_CANTOPEN: ("cannot_open", "Check the permissions of the folder."),
-    sqlite3.SQLITE_NOTADB: ("foreign_file", "Move the file away, or choose another base_dir."),
 }
-_LASTING: Final = frozenset({sqlite3.SQLITE_NOTADB})
 
 
 def open_for_writing(path: Path, busy_timeout_s: float) -> tuple[sqlite3.Connection, list[Path]]:
@@ -104,11 +104,12 @@ def translated(path: Path, action: str) -> Iterator[None]:
 def _store_error(path: Path, action: str, error: sqlite3.Error) -> StoreError:
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     message = f"{str(path)!r} could not be {action}: {error}"
-    if primary == sqlite3.SQLITE_CORRUPT:
-        return IntegrityError(message, hint="Restore the file from a backup.")
+    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        mark(path)
+        return damaged(message)
     detail, hint = _DETAILS.get(primary, ("", ""))
     code = f"{StoreError.default_code}.{detail}" if detail else None
-    return StoreError(message, hint=hint, code=code, retryable=primary not in _LASTING)
+    return StoreError(message, hint=hint, code=code)
 
 
 def _make_folder(folder: Path) -> list[Path]:

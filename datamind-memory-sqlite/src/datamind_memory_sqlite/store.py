@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyio.to_thread import run_sync
 
 from datamind.capabilities.memory.providers.rules import check_draft
-from datamind.core.errors import InputInvalid
+from datamind.core.errors import InputInvalid, StoreError
 from datamind.core.protocols.memory import (
     MemoryDraft,
     MemoryFilter,
@@ -20,6 +20,8 @@ from datamind.core.protocols.memory import (
     MemoryReader,
     SaveOutcome,
 )
+from datamind.core.protocols.repair import DAMAGED, damaged
+from datamind.core.set_aside import is_marked, set_aside
 from datamind_memory_sqlite import writing
 from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
 from datamind_memory_sqlite.files import is_behind, translated
@@ -46,8 +48,13 @@ async def open_store(ctx: ProviderContext, options: SqliteMemoryOptions) -> Sqli
 
 
 def _is_behind(path: Path, busy_timeout_s: float) -> bool:
-    with translated(path, "opened"):
-        return is_behind(path, busy_timeout_s)
+    try:
+        with translated(path, "opened"):
+            return is_behind(path, busy_timeout_s)
+    except StoreError as error:
+        if error.code != DAMAGED:
+            raise
+        return False  # whoever uses it is told, or sets it aside
 
 
 class SqliteMemoryStore:
@@ -149,6 +156,26 @@ class SqliteMemoryStore:
             StoreError: A folder could not be synced.
         """
         await self._writer.sync()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """See SupportsRepair."""
+        return is_marked(self._writer.path)
+
+    async def check(self) -> bool:
+        """See SupportsRepair: every memory is read."""
+        if self.is_doubtful:
+            raise damaged(f"{str(self._writer.path)!r} could not be read")
+        query = "SELECT count(*), max(length(text)) FROM memories"
+        found = await self._read_connection.run(lambda db: db.execute(query).fetchone(), absent=None)
+        return found is not None
+
+    async def set_aside(self) -> str:
+        """See SupportsRepair."""
+        await self._read_connection.let_go()
+        await self._writer.let_go()
+        path = self._writer.path
+        return await run_sync(set_aside, path, [f"{path.name}-wal", f"{path.name}-shm"])
 
     async def aclose(self) -> None:
         """Close both connections; may be called twice."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
@@ -106,7 +107,9 @@ async def _assemble(
         with_hooks=services.settings.hooks.enabled,
     )
     specs = [*own, *added.tools]
-    await _recover(ledger, specs, services)
+    by_name = {spec.name: spec for spec in specs}
+    services.repairs.replay = services.shared_repairs.replay = partial(ledger.replay, by_name)
+    await _recover(ledger, by_name, services)
 
     # 4 receipt wrappers, hooks, prompts, loops, facade
     catalogue = tuple(ledger.wrap(spec) for spec in specs)
@@ -143,8 +146,7 @@ def make_hook_chain(
     return HookChain(hooks)
 
 
-async def _recover(ledger: IngestLedger, specs: Sequence[ToolSpec], services: AgentServices) -> None:
-    by_name = {spec.name: spec for spec in specs}
+async def _recover(ledger: IngestLedger, by_name: Mapping[str, ToolSpec], services: AgentServices) -> None:
     for control in services.controls():
         await ledger.recover(by_name, control)
 

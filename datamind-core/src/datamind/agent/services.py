@@ -15,6 +15,7 @@ from datamind.capabilities.embedding.service import EmbeddingService
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.paths import PathRules
+from datamind.capabilities.ingest.repair import Repairs
 from datamind.capabilities.ingest.shelf import LoaderShelf
 from datamind.capabilities.kb.indexing import ChunkSize
 from datamind.capabilities.kb.service import KBReads, KBStores
@@ -56,6 +57,8 @@ class AgentServices:
     write: WriteSide
     off: Mapping[DataSurface, str]
     vectors: EmbeddingService
+    repairs: Repairs
+    shared_repairs: Repairs
 
     @property
     def on(self) -> tuple[DataSurface, ...]:
@@ -83,7 +86,9 @@ class AgentServices:
         except DataMindError as error:
             # A store that does not open is set aside; the other surfaces serve.
             return SurfaceStatus(surface=surface, available=False, note=redactor.text(str(error)))
-        return SurfaceStatus(surface=surface, available=True, items=items)
+        repaired = self.repairs.done.get(surface)
+        note = redactor.text(str(repaired)) if repaired else ""
+        return SurfaceStatus(surface=surface, available=True, items=items, note=note)
 
     async def _items(self, surface: DataSurface, session: str) -> int:
         if surface is DataSurface.MEMORY:
@@ -174,8 +179,10 @@ def make_services(
         extra=tuple(path.resolve() for path in settings.hooks.path_allowlist_extra),
         forbidden=((profile.base_dir / "storage").resolve(),),
     )
+    repairs, shared_repairs = Repairs(lambda: control, hub.lease), Repairs(shared.get, shared_hub.lease)
     memory = MemoryStores(
-        own=lambda: hub.open(ProviderKind.MEMORY_STORE), shared=lambda: shared_hub.open(ProviderKind.MEMORY_STORE)
+        own=repairs.watched(DataSurface.MEMORY, lambda: hub.open(ProviderKind.MEMORY_STORE)),
+        shared=shared_repairs.watched(DataSurface.MEMORY, lambda: shared_hub.open(ProviderKind.MEMORY_STORE)),
     )
     cut = ChunkSize(settings.retrieval.chunk_size, settings.retrieval.chunk_overlap)
     access = make_access(hub)
@@ -186,9 +193,11 @@ def make_services(
         lambda store: restore_vectors(store, access, control.vectors),
     )
     memory_reads = MemoryReads(memory, profile.name, access, extractive=extractive)
-    read, write = _make_sides(settings, profile, hub, control, off, rules, kb, access, memory, memory_reads)
+    read, write = _make_sides(settings, profile, hub, control, off, rules, kb, access, memory, memory_reads, repairs)
     vectors = make_embedding_service(settings, access, control, kb, memory, lambda: shared.if_exists() is not None, off)
-    return AgentServices(settings, profile, control, hub, shared_hub, shared, read, write, off, vectors)
+    return AgentServices(
+        settings, profile, control, hub, shared_hub, shared, read, write, off, vectors, repairs, shared_repairs
+    )
 
 
 def _make_sides(
@@ -202,6 +211,7 @@ def _make_sides(
     access: EmbeddingAccess,
     memory: MemoryStores,
     memory_reads: MemoryReads,
+    repairs: Repairs,
 ) -> tuple[ReadSide, WriteSide]:
     reranker = (lambda: hub.open(ProviderKind.KB_RERANKER)) if settings.retrieval.rerank else None
     kb_reads = KBReads(
@@ -213,16 +223,12 @@ def _make_sides(
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
 
-    def open_graph() -> Any:
-        return hub.open(ProviderKind.GRAPH_STORE)
-
+    open_graph = repairs.watched(DataSurface.GRAPH, lambda: hub.open(ProviderKind.GRAPH_STORE))
+    open_db = repairs.watched(DataSurface.DB, lambda: hub.open(ProviderKind.DB_DIALECT))
     graph_reads = GraphReads(open_graph, profile.name)
     graph_writes = GraphWrites(
         open_graph, control.sources, int(settings.ingest.max_bytes), profile.storage_dir / "blobs"
     )
-
-    def open_db() -> Any:
-        return hub.open(ProviderKind.DB_DIALECT)
 
     db_reads = DatabaseReads(
         open_db, profile.name, row_limit=settings.db.row_limit, timeout_s=settings.db.query_timeout_s

@@ -16,6 +16,7 @@ from datamind.capabilities.control.database import ControlDB
 from datamind.capabilities.control.intents import IntentLog
 from datamind.capabilities.control.owners import Owner
 from datamind.capabilities.control.receipts import ReceiptLog
+from datamind.capabilities.control.repairs import RepairLog
 from datamind.capabilities.control.sources import SourceLog
 from datamind.capabilities.control.vectors import VectorCache
 from datamind.core.context import RequestContext
@@ -36,6 +37,7 @@ class Control:
         self.owner = Owner(storage_dir / "owners")
         self.intents = IntentLog(profile, self.db, self.contents, self.audit, self.owner)
         self.receipts = ReceiptLog(self.db)
+        self.repairs = RepairLog(self.db)
         self.sources = SourceLog(self.db, self.contents)
         self.answers = AnswerLog(self.db, self.audit)
         self.conversations = ConversationLog(self.db)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import anyio.to_thread
 
@@ -32,9 +32,11 @@ from datamind.core.errors import StoreError
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, new_receipt_id
 from datamind.core.record import now
 from datamind.core.tools import PlannedWrite, ToolSpec
-from datamind.core.types import content_hash, derived_id
+from datamind.core.types import DataSurface, content_hash, derived_id
 
 log = logging.getLogger(__name__)
+
+_APPLIED: Final = "surface = ? AND state IN ('committed', 'applied')"
 
 
 class IntentLog:
@@ -260,6 +262,17 @@ class IntentLog:
         """Whether any intent is not finished, whoever owns it. Blocking, well under a millisecond."""
         query = "SELECT 1 FROM intents WHERE state IN ('intent', 'applied') LIMIT 1"
         return self._db.read_now(lambda db: db.execute(query).fetchone()) is not None
+
+    async def has_applied(self, surface: DataSurface) -> bool:
+        """Whether any write of a surface has reached its store."""
+        query = f"SELECT 1 FROM intents WHERE {_APPLIED} LIMIT 1"  # noqa: S608 - constants only
+        return await self._db.read(lambda db: db.execute(query, (surface,)).fetchone()) is not None
+
+    async def applied_to(self, surface: DataSurface) -> Sequence[Intent]:
+        """The writes of a surface that have reached its store, oldest first, as they were before they did."""
+        query = f"SELECT * FROM intents WHERE {_APPLIED} ORDER BY seq"  # noqa: S608 - constants only
+        rows = await self._db.read(lambda db: db.execute(query, (surface,)).fetchall())
+        return [replace(intent_of(row), result=None) for row in rows]
 
     async def with_content(self, intent: Intent) -> Intent:
         """The intent with what was kept for it, unless it has it, or the engine does.

@@ -21,7 +21,7 @@ from datamind.core.lease import keeping_leases
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ToolOutput, ToolSpec
-from datamind.core.types import Role
+from datamind.core.types import DataSurface, Role
 
 log = logging.getLogger(__name__)
 
@@ -155,9 +155,7 @@ class IngestLedger:
     async def _apply(self, spec: ToolSpec, intent: Intent, ctx: ToolContext, control: Control) -> SurfaceWriteResult:
         if intent.result is not None:
             return intent.result
-        result = await spec.handler(spec.unit_arguments(intent.args), ctx)
-        if not isinstance(result, SurfaceWriteResult):
-            raise ToolFailed(f"{spec.name} returned no write result")
+        result = await _handled(spec, intent, ctx)
         await control.intents.applied(intent, result)
         return result
 
@@ -197,11 +195,40 @@ class IngestLedger:
             receipts.append(await self._recover_one(spec, intent, control))
         return [receipt for receipt in receipts if receipt is not None]
 
-    async def _recover_one(self, spec: ToolSpec, intent: Intent, control: Control) -> IngestReceipt | None:
+    async def replay(
+        self, catalogue: Mapping[str, ToolSpec], control: Control, surface: DataSurface
+    ) -> tuple[int, dict[str, str]]:
+        """Repeat every write of a surface on an empty store, oldest first, with the receipts they have.
+
+        Returns how many were, and for each receipt whose write could not be the reason.
+        """
+        missing: dict[str, str] = {}
+        intents = await control.intents.applied_to(surface)
+        for intent in intents:
+            try:
+                result = await self._repeat(catalogue, intent, control)
+            except DataMindError as error:
+                missing[intent.unit.receipt_id] = str(error)
+            else:
+                if result.error is not None:
+                    missing[intent.unit.receipt_id] = result.error.message
+        await self.sync(surface, control.profile)
+        return len(intents) - len(missing), missing
+
+    async def _repeat(self, catalogue: Mapping[str, ToolSpec], intent: Intent, control: Control) -> SurfaceWriteResult:
+        spec = catalogue.get(intent.tool)
+        if spec is None:
+            raise ToolFailed(f"no tool {intent.tool} is installed")
+        intent = await control.intents.with_content(intent)
+        return await _handled(spec, intent, self._context_of(intent))
+
+    def _context_of(self, intent: Intent) -> ToolContext:
         request = RequestContext(self.profile, Role.STORE, session=intent.session, trace_id=intent.trace_id)
-        context = ToolContext(request, intent.call_id, self.sides.write, intent.unit)
+        return ToolContext(request, intent.call_id, self.sides.write, intent.unit)
+
+    async def _recover_one(self, spec: ToolSpec, intent: Intent, control: Control) -> IngestReceipt | None:
         try:
-            return await self._complete(spec, intent, context, control, recovering=True)
+            return await self._complete(spec, intent, self._context_of(intent), control, recovering=True)
         except DataMindError as error:
             log.warning("an unfinished write of %s waits: %s", intent.tool, error)
             return None
@@ -243,6 +270,13 @@ class _Run:
         self.receipts.append(receipt)
         if self.ctx.request.progress is not None:
             self.ctx.request.progress(len(self.receipts), label)
+
+
+async def _handled(spec: ToolSpec, intent: Intent, ctx: ToolContext) -> SurfaceWriteResult:
+    result = await spec.handler(spec.unit_arguments(intent.args), ctx)
+    if not isinstance(result, SurfaceWriteResult):
+        raise ToolFailed(f"{spec.name} returned no write result")
+    return result
 
 
 async def _in_turn(

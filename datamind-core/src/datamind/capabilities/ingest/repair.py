@@ -1,0 +1,100 @@
+"""Stores looked at when a process first uses them: one that is damaged or gone is set aside and filled again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+import anyio
+
+from datamind.capabilities.control.control import Control
+from datamind.capabilities.control.repairs import Repair
+from datamind.core.errors import StoreError
+from datamind.core.lease import Lease, keeping_leases
+from datamind.core.protocols.repair import DAMAGED, SupportsRepair
+from datamind.core.record import now
+from datamind.core.types import DataSurface
+
+log = logging.getLogger(__name__)
+
+Open = Callable[[], Awaitable[Any]]
+Replay = Callable[[Control, DataSurface], Awaitable[tuple[int, dict[str, str]]]]
+"""Repeats every write of a surface; how many, and why each that could not be failed."""
+
+_REPAIRING: Final[ContextVar[bool]] = ContextVar("_REPAIRING", default=False)
+
+
+class Repairs:
+    """The stores of one profile. Until ``replay`` is known none is looked at.
+
+    Attributes:
+        replay: Set once the tools are known, for a write is repeated by its tool.
+        done: What this process has repaired.
+    """
+
+    def __init__(self, control_of: Callable[[], Control], lease: Lease) -> None:
+        self._control_of = control_of
+        self._lease = lease
+        self._seen: set[DataSurface] = set()
+        self._locks: dict[DataSurface, anyio.Lock] = {}
+        self.replay: Replay | None = None
+        self.done: dict[DataSurface, Repair] = {}
+
+    def watched(self, surface: DataSurface, open_store: Open) -> Open:
+        """The same store, looked at before it is used first."""
+
+        async def open_watched() -> Any:
+            store = await open_store()
+            replay = None if _REPAIRING.get() else self.replay
+            if replay is not None and isinstance(store, SupportsRepair) and self._is_in_doubt(surface, store):
+                async with self._locks.setdefault(surface, anyio.Lock()):
+                    if self._is_in_doubt(surface, store):
+                        await self._look(surface, store, replay)
+                        self._seen.add(surface)
+            return store
+
+        return open_watched
+
+    def _is_in_doubt(self, surface: DataSurface, store: SupportsRepair) -> bool:
+        return surface not in self._seen or store.is_doubtful
+
+    async def _look(self, surface: DataSurface, store: SupportsRepair, replay: Replay) -> None:
+        if not await self._reason(surface, store):
+            return
+        async with keeping_leases(), self._lease.use():
+            reason = await self._reason(surface, store)  # another process may have repaired it meanwhile
+            if not reason:
+                return
+            control = self._control_of()
+            await control.repairs.begin(surface)
+            moved_to = await store.set_aside()
+            token = _REPAIRING.set(True)
+            try:
+                writes, missing = await replay(control, surface)
+            finally:
+                _REPAIRING.reset(token)
+            at = now()
+            repair = Repair(surface=surface, at=at, reason=reason, moved_to=moved_to, writes=writes, missing=missing)
+            await control.repairs.finish(repair)
+        self.done[surface] = repair
+        log.warning("%s: %s", surface, repair)
+
+    async def _reason(self, surface: DataSurface, store: SupportsRepair) -> str:
+        """Why the store has to be filled again; empty when it need not be.
+
+        Raises:
+            StoreError: It cannot be said: it is in use, or of a later version.
+        """
+        control = self._control_of()
+        if not await control.intents.has_applied(surface):
+            return ""
+        if await control.repairs.is_under_way(surface):
+            return "filling the store again was broken off"
+        try:
+            return "" if await store.check() else "the files of the store were gone"
+        except StoreError as error:
+            if error.code != DAMAGED:
+                raise  # as its use would
+            return f"the store was damaged: {error.message}"
