@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -85,15 +87,25 @@ def test_vendor_variables_are_seen_and_not_used(run, monkeypatch):
 def test_a_store_that_does_not_open_is_named_and_the_others_are_checked(run, home, monkeypatch):
     without_broken_plugins(monkeypatch)
     run("store", "Buoy 4 is red.")
-    for path in (home / "storage" / "default").glob("memory.db*"):
-        path.unlink()
-    (home / "storage" / "default" / "memory.db").write_bytes(
-        b"this is no database, and long enough to be read as one" * 9
-    )
+    with closing(sqlite3.connect(home / "storage" / "default" / "memory.db")) as database:
+        database.execute("PRAGMA user_version = 99")
     code, checks = states(run)
     assert code == 1
     assert checks["surface memory"]["state"] == "failed"
     assert checks["surface kb"]["state"] == "ok"
+
+
+def test_a_store_that_was_filled_again_is_told(run, home, monkeypatch):
+    without_broken_plugins(monkeypatch)
+    run("store", "Buoy 4 is red.")
+    for path in (home / "storage" / "default").glob("memory.db*"):
+        path.unlink()
+    (home / "storage" / "default" / "memory.db").write_bytes(b"this is no database" * 99)
+    code, checks = states(run)
+    assert code == 0
+    assert checks["surface memory"]["state"] == "ok"
+    assert checks["repair of memory"]["state"] == "note"
+    assert "1 write was repeated" in checks["repair of memory"]["detail"]
 
 
 def test_a_damaged_control_db_is_wrong(run, home, monkeypatch):

@@ -88,8 +88,11 @@ async def test_an_empty_file_is_a_store_without_memories(path, store):
 @pytest.mark.parametrize("content", [b"hello", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 4080])
 async def test_a_file_that_is_no_database_is_refused_and_left_alone(context, path, content):
     path.write_bytes(content)
+    store = await open_store(context, SqliteMemoryOptions())
     with pytest.raises(StoreError, match=r"memory\.db") as caught:
-        await open_store(context, SqliteMemoryOptions())
+        await store.save(make_memory("alpha"))
+    assert caught.value.code == "store_error.damaged"
+    assert store.is_doubtful
     assert isinstance(caught.value.__cause__, sqlite3.Error)
     assert not caught.value.retryable
     assert path.read_bytes() == content

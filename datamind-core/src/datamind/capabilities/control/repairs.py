@@ -34,7 +34,8 @@ class Repair(Record):
 
     def __str__(self) -> str:
         kept = f" (its files are in {self.moved_to})" if self.moved_to else ""
-        text = f"{self.reason}{kept}; {self.writes} writes were repeated from control.db on {self.at:%Y-%m-%d %H:%M}"
+        writes = "1 write was" if self.writes == 1 else f"{self.writes} writes were"
+        text = f"{self.reason}{kept}; {writes} repeated from control.db on {self.at:%Y-%m-%d %H:%M}"
         if not self.missing:
             return text
         receipts = ", ".join(f"{receipt_id} ({reason})" for receipt_id, reason in list(self.missing.items())[:5])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol, runtime_checkable
 
-from datamind.core.errors import StoreError
+from datamind.core.errors import IntegrityError
 
 DAMAGED: Final = "store_error.damaged"
 """Code of what a store raises whose files are not what it wrote."""
@@ -39,7 +39,7 @@ class SupportsRepair(Protocol):
         """
 
 
-def damaged(message: str, *, hint: str = "") -> StoreError:
+def damaged(message: str) -> IntegrityError:
     """The error of a store whose files are not what it wrote."""
-    hint = hint or "The next start sets it aside and fills it again from control.db."
-    return StoreError(message, code=DAMAGED, retryable=False, hint=hint)
+    hint = "The next use sets it aside and fills it again from control.db."
+    return IntegrityError(message, code=DAMAGED, hint=hint)
