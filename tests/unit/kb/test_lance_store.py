@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import subprocess
 import sys
@@ -184,3 +185,21 @@ def test_every_file_of_a_write_and_its_folder_are_synced_before_the_write_is_ack
         assert any(part in path for path in synced), part
     for folder in ("data", "_versions"):
         assert any(path.endswith(f"/{folder}") for path in synced), folder
+
+
+async def test_c31_more_than_a_thousand_vectors_are_all_found_after_a_restart(tmp_path):
+    document = make_document("many.md", *(f"row {number}" for number in range(1_200)))
+    angles = [number / 200 for number in range(1_200)]
+    vectors = [make_vectors((math.cos(angle), math.sin(angle))) for angle in angles]
+    async with opened(tmp_path) as store:
+        await store.put_document(*document)
+        await store.put_vectors("model", document.chunk_ids, b"".join(vectors))
+        await store.sync()
+    async with opened(tmp_path) as store:
+        assert await store.count_embedded("model") == 1_200
+        assert await store.unembedded("model", document.chunk_ids) == set()
+        every = await store.search_vectors("model", vectors[0], 1_200)
+        assert {hit.chunk.chunk_id for hit in every} == set(document.chunk_ids)
+        for number in range(0, 1_200, 100):
+            (nearest,) = await store.search_vectors("model", vectors[number], 1)
+            assert nearest.chunk.chunk_id == document.chunk_ids[number]
