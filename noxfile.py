@@ -92,8 +92,8 @@ def tests(session: nox.Session) -> None:
 @nox.session(requires=["dev"])
 def crash(session: nox.Session) -> None:
     """Kill a hundred writes of each engine and print what became of them; some minutes."""
-    tests = "tests/e2e/test_kill_engines.py"
-    session.run(PYTHON, "-m", "pytest", "-s", tests, *session.posargs, env={"DATAMIND_TEST_KILLS": "100"})
+    tests = ("tests/e2e/test_kill_engines.py", "tests/e2e/test_kill_writes.py")
+    session.run(PYTHON, "-m", "pytest", "-s", *tests, *session.posargs, env={"DATAMIND_TEST_KILLS": "100"})
 
 
 @nox.session(requires=["dev"])

@@ -91,7 +91,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(context, pat
     store = await open_store(context, SqliteMemoryOptions())
     with pytest.raises(StoreError, match=r"memory\.db") as caught:
         await store.save(make_memory("alpha"))
-    assert caught.value.code == "store_error.damaged"
+    assert caught.value.code == "integrity_error.damaged"
     assert store.is_doubtful
     assert isinstance(caught.value.__cause__, sqlite3.Error)
     assert not caught.value.retryable

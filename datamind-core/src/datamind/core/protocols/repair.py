@@ -6,7 +6,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from datamind.core.errors import IntegrityError
 
-DAMAGED: Final = "store_error.damaged"
+DAMAGED: Final = "integrity_error.damaged"
 """Code of what a store raises whose files are not what it wrote."""
 
 
