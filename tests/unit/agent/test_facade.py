@@ -260,3 +260,11 @@ async def test_store_errors_of_a_turn_are_typed(tmp_path: Path) -> None:
             connection.execute("DROP TABLE answers")
         with pytest.raises(StoreError):
             await system.query("Well?")
+
+
+async def test_a_role_may_be_given_by_its_name_and_an_unknown_one_is_told(tmp_path: Path) -> None:
+    async with open_system(tmp_path) as system:
+        outcome = await system.call("memory_save", {"text": "Lunch is at noon."}, role="store")
+        assert len(outcome.receipts) == 1
+        with pytest.raises(InputInvalid, match="'reader' is neither 'store' nor 'retrieve'"):
+            await system.call("memory_recall", {"query": "lunch"}, role="reader")  # type: ignore[arg-type]

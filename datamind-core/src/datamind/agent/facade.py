@@ -134,6 +134,7 @@ class DataMind:
             InputInvalid: Blank text; before any event.
             PluginError: There is no model; before any event.
         """
+        role = _known_role(role)
         limit = MAX_TEXT_CHARS if role is Role.STORE else MAX_QUESTION_CHARS
         ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text", limit))
         turn = await self._turn(ctx, text, tuple(history))
@@ -155,15 +156,16 @@ class DataMind:
         tool: str,
         arguments: Mapping[str, Any],
         *,
-        role: Role,
+        role: Role | Literal["store", "retrieve"],
         session: str = "",
         ctx: RequestContext | None = None,
     ) -> ToolOutcome:
         """One tool call by the application: the same gate, hooks and ledger as a model's.
 
         Raises:
-            InputInvalid: Arguments that JSON has no form for. Everything else is in the outcome.
+            InputInvalid: No such role, or arguments that JSON has no form for. Everything else is in the outcome.
         """
+        role = _known_role(role)
         ctx = ctx or RequestContext(self.profile.name, role, session=session, by_application=True)
         try:
             call = ToolCall.of(tool, arguments)
@@ -393,6 +395,13 @@ def loop_config(settings: Settings) -> AgentLoopConfig:
         temperature=llm.temperature,
         model_timeout_s=llm.timeout_s,
     )
+
+
+def _known_role(role: object) -> Role:
+    try:
+        return Role(role)
+    except ValueError:
+        raise InputInvalid(f"the role {str(role)[:40]!r} is neither 'store' nor 'retrieve'") from None
 
 
 def _checked(text: object, what: str, limit: int) -> str:
