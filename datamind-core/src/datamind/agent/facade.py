@@ -397,7 +397,7 @@ def loop_config(settings: Settings) -> AgentLoopConfig:
     )
 
 
-def _known_role(role: object) -> Role:
+def _known_role(role: str) -> Role:
     try:
         return Role(role)
     except ValueError:
