@@ -65,6 +65,12 @@ def test_only_core_is_required_without_asking(workspace, member):
     assert "datamind-core" in required or member.name == "datamind-core"
 
 
+def test_the_default_set_is_every_member(workspace):
+    (command,) = (member for member in workspace.members if member.name == "datamind-cli")
+    named = {Requirement(line).name for line in command.project["optional-dependencies"]["default"]}
+    assert named == {member.name for member in workspace.members} - {"datamind-core", "datamind-cli"}
+
+
 def test_every_requirement_has_a_floor(member):
     for requirement in requirements_of(member, extras=True):
         assert any(part.operator in (">=", "==", "~=") for part in requirement.specifier), requirement
