@@ -15,13 +15,13 @@ _GROUPS: Final = """
     leads lead leader heads head led leadership chief : 领导 负责 负责人 带领 带队 牵头 主持 领头
     manages manager managed supervises supervisor boss supervised management oversees : 管理 经理 主管 上司 负责人 管辖
     ceo chief executive : 首席执行官 总裁 CEO
-    reports report supervisor boss : 汇报 上级 直属上级
-    located location based headquarters headquartered lies situated seat site place : 位于 所在 坐落 总部 地点 位置 所在地 在
+    reports report supervisor boss : 汇报 上级 直属上级 领导 上司
+    located location based headquarters headquartered lies situated seat site place : 位于 所在 所在城市 所在国家 所在地区 坐落 总部 地点 位置 所在地 在
     city town : 城市 市
     country nation : 国家 国
     region area district : 地区 区域
     capital : 首都 省会
-    born birthplace birth : 出生 出生地 生于
+    born birthplace birth : 出生 出生地 生于 哪里人 籍贯 老家 故乡 家乡
     died death : 去世 逝世 死于
     lives live residence resides home : 居住 住 住在 住址 家
     married spouse wife husband partner : 配偶 妻子 丈夫 结婚 爱人 太太 先生
@@ -42,8 +42,8 @@ _GROUPS: Final = """
     part component contains includes consists comprises : 组成 部分 包含 包括 组件
     owns owner owned ownership possesses : 拥有 所有者 主人 持有 业主
     teaches teacher taught instructor lecturer teach : 教 老师 教师 讲师 授课 任课
-    studied student attended graduated studies alumnus alma educated : 毕业 就读 学生 母校 学习 学校
-    supplies supplier supplied provides vendor delivers provider : 供应 供应商 提供 供货
+    studied student attended graduated studies alumnus alma educated : 毕业 毕业于 毕业院校 就读 学生 母校 学习 学校 院校
+    supplies supplier supplied provides vendor delivers provider supply : 供应 供应商 提供 供货 供货商
     produces manufacturer makes manufactured produced producer maker made manufactures : 生产 制造 制造商 生产商 厂家 出品
     uses used utilizes : 使用 采用 用
     depends requires dependency needs prerequisite : 依赖 需要 前置 先修
@@ -56,7 +56,7 @@ _GROUPS: Final = """
     customer client buys : 客户 顾客
     sells sold offers : 销售 出售 卖
     speaks language : 语言 会说 讲
-    mentor mentors mentored advisor advises adviser : 导师 指导 顾问
+    mentor mentors mentored advisor advises adviser trained : 导师 指导 顾问 师傅 师父 老师 徒弟
     doctor treats treated physician vet : 医生 治疗 主治
     treats cures : 治疗 医治
     causes cause : 引起 导致
@@ -64,7 +64,7 @@ _GROUPS: Final = """
     coach coaches trainer trains : 教练 训练
     borders neighbors adjacent neighbouring : 接壤 相邻 毗邻
     flows river : 流经 流入
-    occupation profession role position title : 职业 职位 职务 岗位
+    occupation profession role position title : 职业 职位 职务 岗位 做什么工作 什么工作 职衔 头衔
     award won prize awarded : 奖 获得 获奖 奖项
     age old : 年龄
     population inhabitants : 人口

@@ -14,6 +14,9 @@ LABELS_QUERY: Final = (
     "SELECT DISTINCT ?p ?l WHERE { ?p <http://www.w3.org/2000/01/rdf-schema#label> ?l . "
     "FILTER EXISTS { ?s ?p ?o } } LIMIT 200"
 )
+KINDS_QUERY: Final = (
+    "SELECT DISTINCT ?t ?l WHERE { ?x a ?t . OPTIONAL { ?t <http://www.w3.org/2000/01/rdf-schema#label> ?l } } LIMIT 200"
+)
 NAMING: Final = frozenset({"label", "prefLabel", "altLabel", "name", "alias", "type", "comment"})
 
 
@@ -45,6 +48,44 @@ class Statement:
     def other(self, name: str) -> str:
         """The end that is not called so."""
         return self.object if same_name(self.subject, name) else self.subject
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A class and all that it is called."""
+
+    iri: str
+    names: tuple[str, ...]
+
+
+def known_kinds(steps: Sequence[Step]) -> list[Kind]:
+    """The classes of the nodes."""
+    names: dict[str, list[str]] = {}
+    for step in steps:
+        if step.name == "graph_query" and step.arguments.get("sparql") == KINDS_QUERY and step.found:
+            for line in step.found[0].content.splitlines()[1:]:
+                iri, _, label = line.partition(" | ")
+                names.setdefault(iri.strip(), []).append(label.strip())
+    return [Kind(iri, tuple(filter(None, [*labels, spoken(iri)]))) for iri, labels in names.items()]
+
+
+def kinds_query(names: Sequence[str]) -> str:
+    """A statement that finds the classes of nodes by the names they are shown with."""
+    texts = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
+    return (
+        "SELECT DISTINCT ?n ?t WHERE { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?n . "
+        "?x a/<http://www.w3.org/2000/01/rdf-schema#subClassOf>* ?t . "
+        f"FILTER(STR(?n) IN ({texts})) }} LIMIT 400"
+    )
+
+
+def kinds_of(step: Step) -> dict[str, set[str]]:
+    """The classes that such a statement found, by name."""
+    found: dict[str, set[str]] = {}
+    for line in step.found[0].content.splitlines()[1:] if step.found else ():
+        name, _, iri = line.rpartition(" | ")
+        found.setdefault(name.strip(), set()).add(iri.strip())
+    return found
 
 
 def same_name(first: str, second: str) -> bool:

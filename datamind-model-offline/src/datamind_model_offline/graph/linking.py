@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind_model_offline.graph.concepts import concepts, han_words
-from datamind_model_offline.graph.facts import NAMING, Entity, Relation, spoken
+from datamind_model_offline.graph.facts import NAMING, Entity, Kind, Relation, spoken
 from datamind_model_offline.tables import words
 from datamind_model_offline.tables.cues import is_light, without_light_han
 from datamind_model_offline.tables.linking import Text
@@ -68,6 +68,21 @@ def entity_mentions(text: Text, entities: Sequence[Entity]) -> list[EntityMentio
         if not any(one.start < other.end and other.start < one.end for other in kept):
             kept.append(one)
     return sorted(kept, key=lambda one: one.start)
+
+
+def kind_mentions(text: Text, kinds: Sequence[Kind]) -> list[tuple[int, int, str]]:
+    """The words that name a class of nodes, and the class: "which wines", 哪些门店."""
+    found: list[tuple[int, int, str]] = []
+    stems = [word.stem for word in text.words]
+    for kind in kinds:
+        for name in kind.names:
+            said = [words.stem(part) for part in re.findall(r"[^\W_\u3400-\u9fff]+", spoken(name))]
+            for i in range(len(stems) - len(said) + 1 if said else 0):
+                if stems[i : i + len(said)] == said:
+                    found.append((text.words[i].start, text.words[i + len(said) - 1].end, kind.iri))
+            if _HAN.fullmatch(name) and len(name) > 1:
+                found += [(*match.span(), kind.iri) for match in re.finditer(re.escape(name), text.low)]
+    return found
 
 
 def _is_bordered(low: str, start: int, end: int) -> bool:

@@ -9,10 +9,14 @@ from typing import Final
 
 from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.graph.facts import (
+    KINDS_QUERY,
     LABELS_QUERY,
     Entity,
     Statement,
     found_entities,
+    kinds_of,
+    kinds_query,
+    known_kinds,
     known_relations,
     same_name,
     spoken_name,
@@ -26,6 +30,7 @@ from datamind_model_offline.graph.linking import (
     asked_end,
     entity_mentions,
     is_noun,
+    kind_mentions,
     relation_mentions,
     unexplained,
 )
@@ -50,6 +55,7 @@ _ABOUT: Final = re.compile(
     r"(?:what (?:do|does|is|can).*(?:know|known|say|said) (?:about|of)|tell me (?:everything |all )?about|who is|what is|who was)\b|"
     r".*(?:是谁|是什么|有哪些信息|知道些?什么|介绍一下)[?？。]?\Z|介绍"
 )
+_WHICH: Final = re.compile(r"(?:\b(?:which|what|how many|whose)|哪一?[个些位家所座只条种辆]?|什么|几[个位家所座只条种辆])\s*\Z")
 _ATTACHED: Final = r"\s*(?:of|in|at|by|for|to|with|on)?\s*(?:the |an? )?(?:\w+ )?"
 _COUNTRY: Final = re.compile(r"\b(?:country|province|continent|nation|state)\b|国家|省份|哪个?省|哪国")
 
@@ -74,11 +80,13 @@ class Walked:
     Attributes:
         needed: Nodes whose statements are not known yet.
         hops: The statements of each hop.
+        kinds_needed: Names of nodes that are reached and whose kind is asked for but not known yet.
     """
 
     needed: list[str] = field(default_factory=list)
     hops: list[list[Statement]] = field(default_factory=list)
     is_complete: bool = False
+    kinds_needed: tuple[str, ...] = ()
 
 
 def ask_graph(conversation: Conversation, question: str, language: str) -> Asked | None:
@@ -92,14 +100,18 @@ def graph_calls(asked: Asked) -> list[PlannedCall]:
     """The next calls; none once the question is followed to its end, or cannot be."""
     search = PlannedCall("graph_search_entities", {"query": asked.text.shown[:200], "limit": _FOUND})
     if not _made(asked, search):
-        return [search, PlannedCall("graph_stats", {}), PlannedCall("graph_query", {"sparql": LABELS_QUERY})]
+        names = [PlannedCall("graph_query", {"sparql": query}) for query in (LABELS_QUERY, KINDS_QUERY)]
+        return [search, PlannedCall("graph_stats", {}), *names]
     mentions = _entities(asked)
     if not mentions:
         return []
     if _is_path(asked, mentions):
         ends = {"start": mentions[0].entity.iri, "goal": mentions[1].entity.iri, "max_hops": 5}
         return [PlannedCall("graph_path", ends)]
-    calls = [_around(node) for node in _walk(asked).needed[:_FRONTIER]]
+    walked = _walk(asked)
+    calls = [_around(node) for node in walked.needed[:_FRONTIER]]
+    if walked.kinds_needed:
+        return [PlannedCall("graph_query", {"sparql": kinds_query(walked.kinds_needed)})]
     if calls and _is_small(asked):
         calls.append(PlannedCall("graph_query", {"sparql": _CHAINS}))
     return calls or _counting(asked)
@@ -162,7 +174,10 @@ def described(asked: Asked) -> str | None:
 def _entities(asked: Asked) -> list[EntityMention]:
     found = found_entities(asked.steps)
     predicates = {name for relation in known_relations(asked.steps) for name in relation.names}
-    return entity_mentions(asked.text, [one for one in found if not predicates & set(one.names)])
+    kinds = {kind.iri for kind in known_kinds(asked.steps)}
+    return entity_mentions(
+        asked.text, [one for one in found if one.iri not in kinds and not predicates & set(one.names)]
+    )
 
 
 def _is_path(asked: Asked, mentions: Sequence[EntityMention]) -> bool:
@@ -182,7 +197,9 @@ def _walk(asked: Asked) -> Walked:
     spans += [
         (cue.start, cue.end) for cue in find_cues(asked.text.low, asked.text.language) if cue.name not in ("not",)
     ]
-    left = unexplained(asked.text, spans)
+    kinds = kind_mentions(asked.text, known_kinds(asked.steps))
+    kinds = [one for one in kinds if not any(one[0] < end and start < one[1] for start, end in spans)]
+    left = unexplained(asked.text, [*spans, *((start, end) for start, end, _ in kinds)])
     if len(mentions) > 2 or not mentions:
         return Walked()
     anchor = _anchor(asked, mentions)
@@ -190,7 +207,31 @@ def _walk(asked: Asked) -> Walked:
         return _described(asked, anchor, relations) if len(mentions) == 1 and not left else Walked()
     ordered = _outwards(asked.text, anchor, named)
     walked = _followed(asked, anchor, ordered, relations, mentions[1:])
-    return walked if _are_kinds(left, walked) else Walked()
+    wanted = {iri for start, _, iri in kinds if _WHICH.search(asked.text.low[:start])}
+    return _of_wanted_kind(asked, walked, wanted) if _are_kinds(left, walked) else Walked()
+
+
+def _of_wanted_kind(asked: Asked, walked: Walked, wanted: set[str]) -> Walked:
+    """Only the nodes of the kind that "which wines" asks for; a text that stands for itself has no kind."""
+    if not wanted or not walked.is_complete or not walked.hops or not _is_small(asked):
+        return walked
+    before = {end for hop in walked.hops[:-1] for one in hop for end in (one.subject, one.object)}
+    names = [end for one in walked.hops[-1] for end in (one.subject, one.object)]
+    reached = tuple(name for name in dict.fromkeys(names) if name not in before)[:_FOUND]
+    query = PlannedCall("graph_query", {"sparql": kinds_query(reached)})
+    step = next((s for s in asked.steps if s.name == query.name and s.arguments == query.arguments), None)
+    if step is None:
+        return Walked(hops=walked.hops, kinds_needed=reached)
+    kinds = kinds_of(step)
+    known = {*before, *(name for one in _entities(asked) for name in one.entity.names)}
+    kept = [
+        one
+        for one in walked.hops[-1]
+        if any(
+            end not in kinds or kinds[end] & wanted for end in (one.subject, one.object) if not _is_end(end, list(known))
+        )
+    ]
+    return Walked(hops=[*walked.hops[:-1], kept], is_complete=True) if kept else Walked()
 
 
 def _are_kinds(left: Sequence[str], walked: Walked) -> bool:

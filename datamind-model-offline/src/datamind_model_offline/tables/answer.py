@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.replies import joined
-from datamind_model_offline.tables.query import SHOWN_ROWS, Query
+from datamind_model_offline.tables.query import SHOWN_ROWS, Filter, Query
 from datamind_model_offline.tables.schema import Column
+from datamind_model_offline.tables.words import NO, YES
 
 _GROUPED_FROM: Final = 10_000
 _ZEROS: Final = re.compile(r"(\.\d*?)0+\Z")
@@ -34,12 +35,48 @@ def answer_text(query: Query, item: Found, language: str) -> str:
         return ""
     if query.aggregate in ("count", "distinct") and rows[0][0] == 0 and any(one.days for one in query.filters):
         return ""  # of a time before or after all rows nothing is known
+    if query.limit == 2 and query.leader and len(rows) < 2:
+        return ""
     if query.aggregate and query.group is None:
-        return f"{_aggregate(query, rows[0][0], language)} [{item.cite}]"
-    if query.group is not None:
-        return f"{_pairs(query, rows, language)} [{item.cite}]"
-    shown = _cells(query, columns, rows, language)
-    return f"{shown} [{item.cite}]" if shown else ""
+        shown = _aggregate(query, rows[0][0], language)
+    elif query.group is not None:
+        shown = _pairs(query, rows, language)
+    else:
+        shown = _cells(query, columns, rows, language)
+    return f"{_verdict(query, rows, language)}{shown} [{item.cite}]" if shown else ""
+
+
+def _verdict(query: Query, rows: Sequence[Sequence[Any]], language: str) -> str:
+    """Yes or no where the cells decide it, else nothing."""
+    if query.leader:
+        so: bool | None = str(rows[0][0]) == query.leader and str(rows[0][-1]) != str(rows[-1][-1])
+    elif query.claim is not None:
+        so = rows[0][0] > 0 if query.aggregate else _agrees(query.claim, rows[0][-1])
+    else:
+        so = None
+    if so is None:
+        return ""
+    return ("是：" if so else "否：") if language == "zh" else ("Yes: " if so else "No: ")
+
+
+def _agrees(claim: Filter, cell: Any) -> bool | None:
+    text = str(cell).strip().lower()
+    if claim.days is not None:
+        return claim.days[0].isoformat() <= text[:10] < claim.days[1].isoformat()
+    if claim.test == "yes":
+        no = text in NO or text.startswith(("un", "not ", "未", "没", "不"))
+        yes = text in YES or text.startswith("已")
+        return yes if yes or no else None
+    if claim.test and claim.bounds and cell is not None:
+        return _compares(claim, Decimal(text))
+    return (text in {value.strip().lower() for value in claim.values}) != claim.is_negated if claim.values else None
+
+
+def _compares(claim: Filter, cell: Decimal) -> bool:
+    bounds = [Decimal(one) for one in claim.bounds]
+    if claim.test == "between":
+        return bounds[0] <= cell <= bounds[1]
+    return {">": cell > bounds[0], "<": cell < bounds[0], ">=": cell >= bounds[0], "<=": cell <= bounds[0]}[claim.test]
 
 
 def _aggregate(query: Query, cell: Any, language: str) -> str:

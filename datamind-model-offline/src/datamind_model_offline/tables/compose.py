@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from datamind_model_offline.tables import words
-from datamind_model_offline.tables.conditions import filters_of
+from datamind_model_offline.tables.conditions import filters_of, is_unique
 from datamind_model_offline.tables.cues import Cue
 from datamind_model_offline.tables.linking import Mention
-from datamind_model_offline.tables.query import Query
+from datamind_model_offline.tables.query import Filter, Query
 from datamind_model_offline.tables.reading import Reading, is_ambiguous
 from datamind_model_offline.tables.schema import Column, name_words
 
@@ -34,16 +35,20 @@ _ADJECTIVES: Final = {
     "light": _ASKED["howheavy"], "fast": ("speed",), "slow": ("speed",), "old": ("age",), "young": ("age",),
     "larg": ("area", "size", "population", "capacity"), "big": ("area", "size", "population", "capacity"),
     "small": ("area", "size", "population", "capacity"), "hot": ("temperature",), "cold": ("temperature",),
-    "deep": ("depth",), "best": ("rating", "score"), "worst": ("rating", "score"),
+    "deep": ("depth",), "cheap": _ASKED["price"], "more expensive": _ASKED["price"], "less expensive": _ASKED["price"], "best": ("rating", "score"), "worst": ("rating", "score"),
     "最长": _ASKED["howlong"], "最短": _ASKED["howlong"], "最重": ("重量", "体重"), "最轻": ("重量", "体重"),
     "最贵": _ASKED["price"], "最便宜": _ASKED["price"], "最高": ("高度", "身高", "海拔"), "最快": ("速度",),
     "最大": ("面积", "人口", "容量"), "最小": ("面积", "人口", "容量"), "最热": ("温度", "气温"), "最冷": ("温度", "气温"),
 }  # fmt: skip
 
+_ROWS: Final = re.compile(r"[人笔单条份次]\Z")
+_SOLD: Final = re.compile(r"[卖买销购进订]")
+_ANY: Final = re.compile(r"\b(?:there|any)\b|有没有|有.*吗")
+
 
 def compose(reading: Reading, mentions: Sequence[Mention]) -> Query | None:
     """The query, or None when a word stays unexplained or something asked for has no column."""
-    if reading.unexplained or reading.cue("not", "yes_no") is not None:
+    if reading.unexplained:
         return None
     if not reading.names and not reading.values:
         return None
@@ -53,6 +58,8 @@ def compose(reading: Reading, mentions: Sequence[Mention]) -> Query | None:
     free = [name for name in reading.names if name.kind == "column" and name not in filters.used]
     if any(is_ambiguous(reading.relation, name, mentions) or _is_mistaken(reading, name) for name in free):
         return None
+    if _is_compound(reading, free):
+        return None
     composer = _Composer(reading, free, Query(reading.relation, filters=filters.filters))
     return composer.query()
 
@@ -61,6 +68,18 @@ def _is_mistaken(reading: Reading, name: Mention) -> bool:
     """Whether a word for an amount was linked, by a word like it, to a column of something else."""
     said = words.stem(reading.text.low[name.start : name.end])
     return name.score < 0.85 and words.is_money(said) and reading.column(name).kind != "number"
+
+
+def _is_compound(reading: Reading, free: Sequence[Mention]) -> bool:
+    """Whether two columns stand side by side as one noun, "adoption fee", which is neither of them."""
+    pairs = zip(free, free[1:], strict=False)
+    return any(
+        reading.text.language == "en"
+        and second.start - first.end == 1
+        and reading.column(first) != reading.column(second)
+        and min(first.score, second.score) < 1
+        for first, second in pairs
+    )
 
 
 class _Composer:
@@ -76,6 +95,11 @@ class _Composer:
         self.measures = [column for column in self.columns if column.kind == "number" and not column.is_key]
 
     def query(self) -> Query | None:
+        compared = self.reading.cue("more", "fewer")
+        if compared is not None:
+            return self._compared(compared)
+        if self.reading.cue("yes_no") is not None:
+            return self._confirmed()
         group, part, wanted = self._group()
         if wanted and group is None:
             return None
@@ -193,6 +217,8 @@ class _Composer:
             named = [one for one in numbers if one.name in same]
             if len(named) == 1:
                 return named[0]
+            if self.base.filters and _SOLD.search(self.reading.text.low):
+                return self._pieces()
             own = [one for one in numbers if one.table == self.reading.relation.tables[0].name and one.is_additive]
             return own[0] if self.reading.text.language == "zh" and len(own) == 1 and self._named() else None
         return self._called(_ASKED[asked], "number") if asked and asked not in ("where", "who") else None
@@ -207,7 +233,11 @@ class _Composer:
         columns = [column for column in columns if column not in {one.column for one in self.base.filters}]
         for name in names:
             wanted = words.stem(name)
-            found = [column for column in columns if wanted in name_words(column.name) or name in column.name]
+            found = [
+                column
+                for column in columns
+                if wanted in name_words(column.name) or (not name.isascii() and name in column.name)
+            ]
             if found:
                 return found[0] if len(found) == 1 else None
         return None
@@ -247,6 +277,11 @@ class _Composer:
                 )
             if most and group is not None and _repeats(group, self.reading):
                 self._drop(group)
+                pieces = None if self._are_rows_named() else self._pieces()
+                if pieces is not None:
+                    return replace(
+                        self.base, aggregate="sum", group=group, measure=pieces, order=direction, limit=limit or 1
+                    )
                 return replace(self.base, aggregate="count", group=group, order=direction, limit=limit or 1)
             return None
         if order is not None and order.name in ("old", "young") and _is_birth(measure):
@@ -259,6 +294,11 @@ class _Composer:
             return replace(self.base, aggregate="sum", group=group, measure=measure, order=direction, limit=limit or 1)
         label = table.label()
         return replace(self.base, label=label, shown=shown, measure=measure, order=direction, limit=limit)
+
+    def _are_rows_named(self) -> bool:
+        """Whether the question counts the rows themselves: "the most orders", 最多的订单."""
+        rows = self.reading.relation.tables[0].name
+        return any(name.kind == "table" and name.table == rows for name in self.reading.names)
 
     def _ordered_by(self, order: Cue | None) -> Column | None:
         if order is not None and order.name in ("late", "early"):
@@ -288,6 +328,64 @@ class _Composer:
         """Whether it counts rows rather than compares cells."""
         return said in ("most", "least", "fewest", "最多", "最少")
 
+    # Two things, and what is so or is not
+
+    def _compared(self, cue: Cue) -> Query | None:
+        """The two that are named, by what they are compared in, the one that has more of it first."""
+        pairs = [one for one in self.base.filters if len(one.values) == 2 and not one.is_negated]
+        if len(pairs) != 1:
+            return None
+        column = pairs[0].column
+        direction = 1 if cue.name == "more" else -1
+        said = self.reading.text.low[cue.start : cue.end].removeprefix("更").removesuffix(" than")
+        measure = self._compared_by(said)
+        if measure is not None and said.startswith(("old", "young", "年")) and _is_birth(measure):
+            direction = -direction
+        leader = self.reading.values[0].value if self.reading.cue("yes_no") is not None else ""
+        base = replace(self.base, order=direction, limit=2, leader=leader)
+        if is_unique(self.reading, column):
+            return None if measure is None else replace(base, label=column, measure=measure)
+        measure = measure or (self._pieces() if said in ("more", "less", "fewer", "多", "少") else None)
+        if measure is not None and measure.is_additive:
+            return replace(base, aggregate="sum", group=column, measure=measure)
+        return replace(base, aggregate="count", group=column) if measure is None and self._named() else None
+
+    def _compared_by(self, said: str) -> Column | None:
+        dated = [column for column in self.columns if column.kind == "date"]
+        if self.measures or dated:
+            return (self.measures or dated)[0]
+        if said.startswith(("old", "young", "年")):
+            return self._called(("age", "年龄", "birth", "born", "birthday", "出生", "year", "founded", "built"))
+        if said in ("earlier", "later", "早", "晚", "newer"):
+            return self._when()
+        if said in ("more", "less", "fewer", "多", "少"):
+            return None
+        known = next((names for word, names in _ADJECTIVES.items() if said.startswith(word.removeprefix("最"))), ())
+        return self._called(known)
+
+    def _confirmed(self) -> Query | None:
+        """The cells of one named thing that say whether something is so."""
+        singled = [one for one in self.base.filters if is_unique(self.reading, one.column) and len(one.values) == 1]
+        if not singled:
+            return self._existing()
+        claims = [one for one in self.base.filters if one != singled[0]]
+        base = replace(self.base, filters=(singled[0],))
+        if len(claims) == 1 and not self.columns:
+            return replace(base, shown=(claims[0].column,), claim=claims[0])
+        flags = [column for column in self.columns if column.is_flag]
+        if claims or len(self.columns) != 1:
+            return None
+        shown = self.columns[0]
+        if not flags and (shown.kind != "text" or shown.is_key):
+            return None
+        return replace(base, shown=(shown,), claim=Filter(shown, test="yes"))
+
+    def _existing(self) -> Query | None:
+        """ "Are there any …": how many."""
+        if _ANY.search(self.reading.text.low) is None or self.columns or not self.base.filters:
+            return None
+        return replace(self.base, aggregate="count", claim=self.base.filters[0])
+
     # Counts and cells
 
     def _counted(self, cue: Cue) -> Query | None:
@@ -308,9 +406,19 @@ class _Composer:
         if self.columns or not (self._named() or self.base.filters):
             return None
         if not self._named():
-            pieces = self._pieces()
-            return None if pieces is None else replace(self.base, aggregate="sum", measure=pieces)
+            pieces = None if _ROWS.search(self.reading.text.low[cue.start : cue.end]) else self._pieces()
+            if pieces is not None:
+                return replace(self.base, aggregate="sum", measure=pieces)
+            return replace(self.base, aggregate="count") if self._is_of_a_kind(cue) else None
         return replace(self.base, aggregate="count", measure=self._what_is_counted(None))
+
+    def _is_of_a_kind(self, cue: Cue) -> bool:
+        """Whether a cell that several rows share says what is counted: "how many dogs", 销售部有多少人."""
+        kinds = [value for value in self.reading.values if not is_unique(self.reading, self.reading.column(value))]
+        if self.reading.text.language == "zh":
+            said = self.reading.text.low[cue.start : cue.end]
+            return bool(kinds) and said.endswith(("人", "名", "位", "个", "只", "条", "笔", "单", "份", "辆", "台", "本"))
+        return any(0 <= value.start - cue.end <= 2 for value in kinds)
 
     def _counted_values(self, column: Column) -> Query | None:
         rest = [one for one in self.columns if one != column]
@@ -331,7 +439,9 @@ class _Composer:
             if column is None:
                 return None
             shown = [column]
-        if self.reading.cue("who") is not None and shown and all(c.kind in ("number", "date") for c in shown):
+        if self.reading.cue("who", "where") is not None and any(
+            c.kind in ("number", "date", "other") or c.is_flag for c in shown
+        ):
             return None
         if not self.base.filters:
             return self._listed(shown)
@@ -346,8 +456,11 @@ class _Composer:
             repeated = 0 < label.distinct < table.rows
             return replace(self.base, shown=(label,), is_distinct=repeated) if label not in named else None
         filtered = {one.column for one in self.base.filters if one.values}
-        if len(shown) == 1 and shown[0].kind == "number" and shown[0].is_additive and label not in filtered:
-            return replace(self.base, aggregate="sum", measure=shown[0])
+        if len(shown) == 1 and shown[0].kind == "number" and label not in filtered:
+            if shown[0].is_additive:
+                return replace(self.base, aggregate="sum", measure=shown[0])
+            if filtered and set(words.HAN_EACH + tuple(words.EACH)) & {shown[0].name, *name_words(shown[0].name)}:
+                return replace(self.base, shown=(shown[0],), is_distinct=True)  # one price of many sales
         is_said = label in filtered or label in shown
         return replace(self.base, shown=tuple(shown), label=None if is_said else label)
 

@@ -16,6 +16,7 @@ from datamind_model_offline.tables.words import ADJECTIVES, stem
 
 _TESTS: Final = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<=", "between": "between"}
 _NEAR: Final = 40
+_NOT_NEAR: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,11 @@ class Conditions:
 
 def filters_of(reading: Reading) -> Conditions | None:
     """All conditions of a question; None when one of them has no column."""
-    filters = _values(reading)
-    used: set[Mention] = set()
+    negated = _negated(reading)
+    if negated is None:
+        return None
+    filters = _values(reading, negated)
+    used = _flagged(reading, filters, negated)
     for cue in reading.cues:
         if cue.name in _TESTS or cue.name == "missing":
             found = _compared(reading, cue)
@@ -47,11 +51,56 @@ def filters_of(reading: Reading) -> Conditions | None:
     return Conditions(tuple(filters), frozenset(used))
 
 
-def _values(reading: Reading) -> list[Filter]:
-    by_column: dict[Column, list[str]] = {}
+def _values(reading: Reading, negated: frozenset[Mention]) -> list[Filter]:
+    by_column: dict[tuple[Column, bool], list[str]] = {}
     for value in reading.values:
-        by_column.setdefault(reading.column(value), []).append(value.value)
-    return [Filter(column, tuple(dict.fromkeys(values))) for column, values in by_column.items()]
+        by_column.setdefault((reading.column(value), value in negated), []).append(value.value)
+    return [
+        Filter(column, tuple(dict.fromkeys(values)), is_negated=no) for (column, no), values in by_column.items()
+    ]
+
+
+def _negated(reading: Reading) -> frozenset[Mention] | None:
+    """The values and flags that "not" and the like are about; None when it is about something else."""
+    mentions = [*reading.values, *(one for one in reading.names if _is_flag(reading, one))]
+    found = set()
+    for cue in reading.cues:
+        if cue.name != "not":
+            continue
+        said = reading.text.low[cue.start : cue.end]
+        if said in ("以外", "之外"):
+            near = [one for one in mentions if 0 <= cue.start - one.end <= _NOT_NEAR]
+            near = sorted(near, key=lambda one: cue.start - one.end)
+        else:
+            near = [one for one in mentions if 0 <= one.start - cue.end <= _NOT_NEAR]
+            near = sorted(near, key=lambda one: one.start)
+        if not near:
+            return None
+        found.add(near[0])
+    return frozenset(found)
+
+
+def _is_flag(reading: Reading, name: Mention) -> bool:
+    return name.kind == "column" and reading.column(name).is_flag
+
+
+def _flagged(reading: Reading, filters: list[Filter], negated: frozenset[Mention]) -> set[Mention]:
+    """Flags as conditions: "which are adopted", "unpaid"; of one thing that is named its flag is what is asked for."""
+    named = {one.column for one in filters}
+    if any(is_unique(reading, column) for column in named):
+        return set()
+    flags = {name for name in reading.names if _is_flag(reading, name)}
+    for name in flags:
+        said = reading.text.low[name.start : name.end]
+        no = (name in negated) != (said.startswith("un") and not name_words(name.column)[-1].startswith("un"))
+        filters.append(Filter(reading.column(name), test="no" if no else "yes"))
+    return flags
+
+
+def is_unique(reading: Reading, column: Column) -> bool:
+    """Whether a cell of it says which row is meant."""
+    table = reading.relation.table(column.table)
+    return column == table.label() or (0 < column.distinct == table.rows and column.kind != "date")
 
 
 def _repeated(reading: Reading, filters: list[Filter]) -> set[Mention]:

@@ -19,6 +19,13 @@ _ADJECTIVES_UP: Final = (
 )
 _ADJECTIVES_DOWN: Final = "lowest|smallest|minimum|min|least|fewest|shortest|lightest|earliest|oldest|slowest|cheapest|worst|first|coldest|lowest"
 
+_COMPARED_UP: Final = (
+    "older|heavier|taller|longer|bigger|larger|higher|greater|faster|later|newer|warmer|hotter|deeper|wider|better"
+    "|more expensive|more|bigger"
+)
+_COMPARED_DOWN: Final = "younger|lighter|shorter|smaller|lower|slower|cheaper|earlier|colder|less expensive|less|fewer|worse"
+_IS_COMPARED: Final = r"(?=.*\b(?:or|than)\b)(?: than\b)?"
+
 # Tried in order; each takes words that no cue before it took.
 EN: Final = (
     ("top", rf"\btop {_N}\b|\b{_N} (?=(?:most|least|best|worst|highest|lowest|largest|smallest|cheapest|biggest|longest"
@@ -29,7 +36,7 @@ EN: Final = (
     ("above", rf"\b(?:more|greater|higher|larger|bigger|longer|older|heavier|taller|better) than {_NUM}|\b(?:over|above|exceed(?:s|ed|ing)?) {_NUM}"),
     ("below", rf"\b(?:less|fewer|lower|smaller|cheaper|shorter|younger|lighter|worse) than {_NUM}|\b(?:under|below) {_NUM}"),
     ("missing", r"\b(?:without|lacks?|lacking|with no|ha(?:s|ve) no|no recorded)\b(?: (?:an?|any|recorded))*(?= [a-z])"),
-    ("not", r"\bnot\b|\bn't\b|\bexcept\b|\bexcluding\b|\bother than\b|\bnever\b|\bneither\b"),
+    ("not", r"\bnot(?: yet)?\b|\b(?:has|have|had|do|does|did|is|are|was|were)n't\b|\bexcept\b|\bexcluding\b|\bother than\b|\bnever\b|\bneither\b"),
     ("average", r"\b(?:averaged?|mean|avg)\b(?: of\b)?|\bon average\b"),
     ("count", r"\bhow many\b|\b(?:total )?(?:number|count) of\b|\bhow often\b"),
     ("sum", r"\b(?:in )?total\b|\bsum\b(?: of\b)?|\baltogether\b|\bin all\b|\bcombined\b|\boverall\b|\badd(?:s|ed)? up\b|\bhow much .*\bin total\b"),
@@ -54,7 +61,9 @@ EN: Final = (
     ("howtall", r"\bhow (?:tall|high)\b"),
     ("howheavy", r"\bhow heavy\b"),
     ("howfar", r"\bhow far\b"),
-    ("yes_no", r"\A(?:is|are|was|were|do|does|did|has|have|had|can|will|should|could|may)\b"),
+    ("more", rf"\b(?:{_COMPARED_UP})\b{_IS_COMPARED}"),
+    ("fewer", rf"\b(?:{_COMPARED_DOWN})\b{_IS_COMPARED}"),
+    ("yes_no", r"\A(?:is|are|was|were|do|does|did|has|have|had|can|will|should|could|may)\b(?! you\b)"),
 )  # fmt: skip
 _ZNUM: Final = r"(?P<x>-?\d[\d,]*(?:\.\d+)?)\s*(?P<scale>[万亿千]?)\s*(?:元|人民币|美元|公斤|千克|岁|人|天|个|件|分|小时|公里|米|台|本|名|次|套|吨|平方米)?"
 ZH: Final = (
@@ -67,7 +76,7 @@ ZH: Final = (
     ("missing", r"没有(?:填写|登记|记录)?(?=[\u4e00-\u9fff])(?!没有)|缺少|未填写?|未登记"),
     ("not", r"不是|除了|以外|之外|并非|不在|不属于"),
     ("average", r"平均(?:值|数|每[个名位])?"),
-    ("count", r"(?:一共|总共|共)?(?:有)?(?:多少|几)(?:个|名|位|条|件|家|种|本|台|人|次|只|辆|张|间|项|笔|款|门|场|座|棵|头|匹|株|艘|户|栋|套|部)(?:不同的?)?|(?:总)?数量(?=是多少|有多少)|有多少|总数|个数"),
+    ("count", r"(?:一共|总共|共)?(?:有)?(?:多少|几)(?:个|名|位|条|件|家|种|本|台|人|次|只|辆|张|间|项|笔|款|门|场|座|棵|头|匹|株|艘|户|栋|套|部|单|份)(?:不同的?)?|(?:总)?(?:笔数|件数|人数|次数|单数|条数)(?=是|有|为)|(?:总)?数量(?=是多少|有多少)|有多少|总数|个数"),
     ("sum", r"总[和计]|合计|总共|一共|总额|共计|加起来|总(?=[\u4e00-\u9fff])"),
     ("price_up", r"最贵|最高价"),
     ("price_down", r"最便宜|最低价"),
@@ -79,7 +88,7 @@ ZH: Final = (
     ("down", r"最低分|最(?:低|小|少|短|轻|差|慢|冷|浅|窄)|(?:最小|最低)值"),
     ("group", r"按(?=[\u4e00-\u9fff])|各个?(?=[\u4e00-\u9fff])|每一?(?:个|家|种|名|位|类|座|条|门|天|款|本)?(?=[\u4e00-\u9fff])"),
     ("distinct", r"(?:几|多少|哪几|哪些)种|不同的?"),
-    ("list", r"列出(?:所有|全部)?|(?:都)?有哪些|哪些|哪几[个位名种家本款条]|哪(?:一)?(?:个|位|名|种|家|本|款|条|座|门|台|辆|天|间|次|笔|只|部)|所有|分别"),
+    ("list", r"列出(?:所有|全部)?|(?:都)?有哪些|哪些|哪几[个位名种家本款条]|哪(?:一)?(?:个|位|名|种|家|本|款|条|座|门|台|辆|天|间|次|笔|只|部|单|份|批)|所有|分别"),
     ("when", r"什么时候|何时|哪一?天|几号|什么时间|哪一?年"),
     ("where", r"(?:在)?(?:哪里|哪儿|什么地方|何处|哪个地方)"),
     ("who", r"(?:是)?谁|哪位|什么人|哪一?个人"),
@@ -89,6 +98,8 @@ ZH: Final = (
     ("howtall", r"多高"),
     ("howheavy", r"多重"),
     ("howfar", r"多远"),
+    ("more", r"(?:更|还要)(?:年长|大|高|多|贵|重|长|晚|新|快)|(?<!多)(?:大|高|多|贵|重|长|晚|新|快)(?:一些|一点)?(?=吗|还是|[?？。]|\Z)"),
+    ("fewer", r"(?:更|还要)(?:年轻|小|低|少|便宜|轻|短|早|旧|慢)|(?<!多)(?:小|低|少|便宜|轻|短|早|旧|慢)(?:一些|一点)?(?=吗|还是|[?？。]|\Z)"),
     ("yes_no", r"吗|是否|是不是|有没有|能不能|可不可以"),
 )  # fmt: skip
 
@@ -105,7 +116,7 @@ _LIGHT_EN: Final = frozenset(
     """.split()  # noqa: SIM905
 )
 _LIGHT_HAN: Final = re.compile(
-    r"请问|位于|住在|来自|属于|当中|年份?|月份?|告诉我|是多少|多少|什么|怎么样|一共|总共|现在|目前|当前|记录|数据|表格|表中|表里|里面|分别|其中|以及|所有|全部|"
+    r"请问|单子|比|还是|号单?|位于|住在|来自|属于|当中|年份?|月份?|告诉我|是多少|多少|什么|怎么样|一共|总共|现在|目前|当前|记录|数据|表格|表中|表里|里面|分别|其中|以及|所有|全部|"
     r"查询|查一下|帮我|显示|拥有|具有|工作|对应|各自|是|的|了|在|有|为|和|与|或|从|到|对|"
     r"存放在?|放在|安排在?|担任|进行|使用|是否|请|共|您|你|我|们|吗|呢|啊|吧|"
     r"这|那|其|之|于|被|由|叫|并|且|都|也|又|就|那么|几|些|谁|哪|季度|时候|时间|可以|每|各|按"

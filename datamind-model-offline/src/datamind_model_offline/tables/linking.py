@@ -157,11 +157,24 @@ def _whole(text: Text, table: str, column: str, value: str) -> Iterator[Mention]
             same_case = text.shown[start:end] == normalize_nfkc(value).strip()
             yield Mention(start, end, "value", 1.0 if same_case else 0.97, table, column, value)
             return
+    for said in _said_otherwise(low):
+        at = text.low.find(said)
+        if at >= 0 and _is_bordered(text.low, at, at + len(said)):
+            yield Mention(at, at + len(said), "value", 0.95, table, column, value)
+            return
     stems = tuple(words.stem(word) for word in _LATIN.findall(low))
     if stems and not _HAN.search(low):
         for start, end in _places(text, stems):
             yield Mention(start, end, "value", 0.9, table, column, value)
             return
+
+
+def _said_otherwise(low: str) -> Iterator[str]:
+    """How a cell that denies something may be said: 未付款 as 没有付款, "unpaid" as "not been paid"."""
+    if low.startswith("未") and len(low) > 2:
+        yield from (front + low[1:] for front in ("还没有", "没有", "尚未", "还没", "没", "还未"))
+    if re.fullmatch(r"un\w+(?:ed|aid|en|t)", low):
+        yield from (f"{front} {low[2:]}" for front in ("not been", "not yet been", "not yet", "not"))
 
 
 def _is_bordered(low: str, start: int, end: int) -> bool:

@@ -10,7 +10,7 @@ from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.planning import PlannedCall
 from datamind_model_offline.tables.answer import answer_text, cells_of
 from datamind_model_offline.tables.compose import compose
-from datamind_model_offline.tables.linking import Text, lookup_sql, name_mentions, prepare, value_mentions
+from datamind_model_offline.tables.linking import Mention, Text, lookup_sql, name_mentions, prepare, value_mentions
 from datamind_model_offline.tables.query import Query, to_sql
 from datamind_model_offline.tables.reading import read
 from datamind_model_offline.tables.relations import relations
@@ -19,6 +19,7 @@ from datamind_model_offline.tables.schema import Table, listed_tables
 _LISTED: Final = 100
 _DESCRIBED: Final = 6
 _LOOKED_UP: Final = 100
+_WHOLE: Final = 0.97
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def table_query(asked: Asked) -> Query | None:
 
 @lru_cache(maxsize=8)
 def _query_of(text: Text, tables: tuple[Table, ...], cells: tuple[tuple[str, ...], ...]) -> Query | None:
-    mentions = [*name_mentions(text, tables), *value_mentions(text, cells)]
+    mentions = _longest([*name_mentions(text, tables), *value_mentions(text, cells)])
     found: list[tuple[float, Query]] = []
     for relation in relations(tables):
         if len(relation.tables) > 1 and found:
@@ -86,6 +87,17 @@ def _query_of(text: Text, tables: tuple[Table, ...], cells: tuple[tuple[str, ...
         if query is not None:
             found.append((reading.score, query))
     return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def _longest(mentions: list[Mention]) -> list[Mention]:
+    """Without the names that are only a part of a cell's text: 销售 in 销售部."""
+    cells = [(one.start, one.end) for one in mentions if one.kind == "value" and one.score >= _WHOLE]
+    return [
+        one
+        for one in mentions
+        if one.kind == "value"
+        or not any(start <= one.start and one.end <= end and end - start > one.end - one.start for start, end in cells)
+    ]
 
 
 def table_answer(asked: Asked, language: str) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from datamind_model_offline.tables.relations import Relation
 from datamind_model_offline.tables.schema import Column, literal
+from datamind_model_offline.tables.words import NO, YES
 
 Aggregate = Literal["count", "distinct", "sum", "average", ""]
 SHOWN_ROWS = 20
@@ -20,7 +21,9 @@ class Filter:
 
     Attributes:
         values: Any of these texts.
-        test: ``>``, ``<``, ``>=``, ``<=`` with ``bounds[0]``; ``between``; ``missing``; empty for ``values``.
+        test: ``>``, ``<``, ``>=``, ``<=`` with ``bounds[0]``; ``between``; ``missing``; ``yes`` and ``no`` for a column
+            of such cells; empty for ``values``.
+        is_negated: None of these texts.
         days: A half-open range of days, or the month of any year.
     """
 
@@ -31,6 +34,7 @@ class Filter:
     days: tuple[date, date] | None = None
     month: int = 0
     day: int = 0
+    is_negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Query:
         part: Digits of a date to group by: 4 for years, 7 for months, else 0.
         order: 1 for the largest first, -1 for the smallest, 0 for neither.
         limit: How many rows of an order; 0 for the first and all that tie with it.
+        claim: What the cells shown are asked to agree with.
+        leader: The name that is asked to come first.
     """
 
     relation: Relation
@@ -59,6 +65,8 @@ class Query:
     limit: int = 0
     is_distinct: bool = False
     counted: str = ""
+    claim: Filter | None = None
+    leader: str = ""
 
 
 def to_sql(query: Query) -> str:
@@ -137,6 +145,9 @@ def _test(relation: Relation, one: Filter) -> str:
         return f"substr(CAST({cell} AS VARCHAR), 6, 5) = {literal(f'{one.month:02d}-{one.day:02d}')}"
     if one.month:
         return f"substr(CAST({cell} AS VARCHAR), 6, 2) = {literal(f'{one.month:02d}')}"
+    if one.test in ("yes", "no"):
+        texts = ", ".join(map(literal, sorted(YES if one.test == "yes" else NO)))
+        return f"lower(CAST({cell} AS VARCHAR)) IN ({texts})"
     if one.test == "missing":
         return f"{cell} IS NULL"
     if one.test == "between":
@@ -145,7 +156,7 @@ def _test(relation: Relation, one: Filter) -> str:
         return f"{cell} {one.test} {one.bounds[0]}"
     whole = cell if one.column.kind == "text" else f"CAST({cell} AS VARCHAR)"
     values = ", ".join(map(literal, one.values))
-    return f"{whole} IN ({values})"
+    return f"{whole} {'NOT IN' if one.is_negated else 'IN'} ({values})"
 
 
 def _distinct(columns: Sequence[Column]) -> list[Column]:

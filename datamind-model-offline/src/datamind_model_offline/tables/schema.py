@@ -41,6 +41,14 @@ class Column:
     maximum: Any = None
 
     @property
+    def is_flag(self) -> bool:
+        """Whether its cells only say yes or no."""
+        if self.kind == "number" and name_words(self.name)[:1] not in (("is",), ("has",)) and "是否" not in self.name:
+            return False
+        ends = {str(self.minimum).lower(), str(self.maximum).lower()}
+        return 1 <= self.distinct <= 2 and ends <= words.YES | words.NO
+
+    @property
     def is_key(self) -> bool:
         """Whether its name is that of an identifier."""
         return _KEYS.match(self.name.strip()) is not None
@@ -49,6 +57,8 @@ class Column:
     def is_additive(self) -> bool:
         """Whether its values of several rows are usually summed."""
         parts = name_words(self.name)
+        if set(parts) & {words.stem(word) for word in words.EACH} or any(word in self.name for word in words.HAN_EACH):
+            return False
         stems = {words.stem(word) for word in words.ADDITIVE}
         return any(part in stems for part in parts) or any(word in self.name for word in words.HAN_ADDITIVE)
 
@@ -119,6 +129,8 @@ def _latin_variants(latin: tuple[str, ...]) -> Iterator[Variant]:
         if len(said) == 1 and score > 0.5:
             yield from (Variant((other,), score * 0.9) for other in sorted(words.like(said[0])))
             yield from (Variant(han, score * 0.95) for han in sorted(words.in_han(said[0])))
+    if len(latin) == 1 or latin[0] in ("is", "has", "was"):
+        yield Variant((f"un{latin[-1]}",), 0.88)
     if len(latin[-1]) > 4 and latin[-1].endswith(("er", "or")):
         yield from (Variant((words.stem(latin[-1][:-cut]),), 0.8) for cut in (1, 2))
     if len(latin) == 2:

@@ -163,6 +163,7 @@ GENERIC: Final = frozenset("name id no nr number code date at on by type time da
 HAN_ENDS: Final = (
     "名称",
     "姓名",
+    "状态",
     "编号",
     "日期",
     "时间",
@@ -229,6 +230,14 @@ HAN_ADDITIVE: Final = (
     "额",
     "量",
 )
+
+EACH: Final = frozenset({"price", "rate", "per", "average", "avg", "mean", "percent", "wage", "salary", "age"})
+"""Parts of names of measures that are said of one thing, so that rows make no sum."""
+
+HAN_EACH: Final = ("单价", "均价", "价格", "平均", "比例", "率")
+YES: Final = frozenset({"yes", "true", "y", "t", "1", "是", "有", "已"})
+NO: Final = frozenset({"no", "false", "n", "f", "0", "否", "无", "未"})
+"""Cells that answer a yes-or-no question by themselves."""
 
 ADJECTIVES: Final = {
     "long": ("length", "duration", "hours", "minutes", "days"), "short": ("length", "duration", "hours", "minutes"),
