@@ -17,6 +17,7 @@ SURE: Final = 1.5
 
 _ADDRESSED: Final = re.compile(r"\b(?:i|me|my|you|your|we|our|us)\b|[我你您咱]|本人|员工|同学|学员|会员", re.IGNORECASE)
 _MY: Final = re.compile(r"\bmy\b|我的", re.IGNORECASE)
+_YEAR: Final = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?![\d.,-]?\d)")
 _CLOSE: Final = 1.8
 _WORSE_WITHOUT_KIND: Final = 3.0
 _MAX_LIST_CHARS: Final = 700
@@ -44,7 +45,7 @@ class Answer:
 
 def choose(question: Question, found: Sequence[Found]) -> Answer | None:
     """The span or two that answer best; None when nothing found answers."""
-    units = distinct_units(found)
+    units = [unit for unit in distinct_units(found) if _is_of_the_year(question, unit)]
     ranked = sorted(Scorer(question, units).candidates(), key=lambda candidate: -candidate.choice)
     best = _best(ranked)
     if best is None or best.trust <= 0 or best.features["kind_missing"] or best.features["relation_missing"]:
@@ -56,6 +57,13 @@ def choose(question: Question, found: Sequence[Found]) -> Answer | None:
     if second is not None and _adds(second, best, quotes):
         quotes.append(_quote(question, second.unit, units))
     return Answer(tuple(quotes), best.trust)
+
+
+def _is_of_the_year(question: Question, unit: Unit) -> bool:
+    """Whether the year that is asked about stands in the result at all; a memory seldom says its own."""
+    years = set(_YEAR.findall(question.text))
+    said = f"{unit.found.content} {unit.found.note} {unit.found.source}"
+    return not years or unit.found.surface == "memory" or any(year in said for year in years)
 
 
 def _best(ranked: Sequence[Candidate]) -> Candidate | None:

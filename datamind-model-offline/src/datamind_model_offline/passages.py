@@ -28,6 +28,9 @@ _ASKING_TITLE: Final = re.compile(
     r"(?:how|what|when|where|who|why|which|can|do|does|is|are|may) |如何|怎么|怎样|什么", re.IGNORECASE
 )
 _TITLE_CHARS: Final = 100
+_SECTION_CHARS: Final = 40
+_SAYS: Final = re.compile(r"[:：\d|]")
+_SENTENCE: Final = re.compile(r"\r?\n[^\n]{20,}?[.!?。！？]")
 _FRONT: Final = re.compile(r"#{1,6}[ \t]+|>[ \t]?")
 
 
@@ -185,13 +188,15 @@ def _asking(piece: str, *, is_title: bool = False) -> str:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """A short first line with an empty line after it: a title without a mark."""
-    return (
-        not text[:start].strip()
-        and end - start <= _TITLE_CHARS
-        and text[end:].startswith(("\n\n", "\r\n\r\n"))
-        and (_ENDS.search(text[start:end]) is None)
-    )
+    """A short line with an empty line after it, first or alone on its own: a title without a mark."""
+    if end - start > _TITLE_CHARS or _ENDS.search(text[start:end]) is not None:
+        return False
+    is_apart = text[end:].startswith(("\n\n", "\r\n\r\n"))
+    if not text[:start].strip():
+        return is_apart
+    if end - start > _SECTION_CHARS or not text[:start].endswith(("\n\n", "\r\n\r\n")):
+        return False
+    return is_apart or (_SAYS.search(text[start:end]) is None and _SENTENCE.match(text[end:]) is not None)
 
 
 def _kind_of(piece: str) -> UnitKind:

@@ -267,7 +267,9 @@ def _answer_from_history(reading: Reading, found: Sequence[Found]) -> Answer | N
 
 
 def _answer_as_of(reading: Reading, found: Sequence[Found], asked: AskedDay) -> Answer | None:
-    held = timeline.holding(found, at=asked.day)
+    year = asked.day[:4]
+    told = [item for item in found if item.surface == "memory" or year in f"{item.content} {item.note} {item.source}"]
+    held = timeline.holding(told, at=asked.day)
     stated = timeline.stating(held, asked.rest)
     # What is told of that time seldom says its number.
     return _quoting(stated) if stated is not None else choose(analyse(asked.rest), held)

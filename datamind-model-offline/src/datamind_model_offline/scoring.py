@@ -28,7 +28,7 @@ FEATURES: Final = (
 """The first six say where the question's words stand, by rarity: in the unit itself, by a related word, in its
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 
-_CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*")
+_CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*(?![\w'’:-])")
 _SINGULAR: Final = re.compile(r"(?:i|i'm|my|me|mine)\b", re.IGNORECASE)
 _SAYS: Final = 0.4
 _SAID: Final = 0.4

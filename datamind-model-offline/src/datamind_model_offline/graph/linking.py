@@ -229,6 +229,8 @@ def _kind(relation: Relation) -> str:
     if name.endswith(" of"):
         return "of"
     first = name.split(" ")[0]
+    if _VERB_PREPOSITION.search(name) and not _is_agent_noun(first) and first not in _NOUNS:
+        return "verb"
     if (
         re.search(r"(?:ed|[^s]s|born|led|taught|wrote|made|won|built)\Z", first)
         and len(first) > 2
@@ -267,6 +269,7 @@ def _kind(relation: Relation) -> str:
     return "noun"
 
 
+_VERB_PREPOSITION: Final = re.compile(r"\w (?:on|in|at|from|to|into|with|for|near|under)\Z")
 _NOUNS: Final = frozenset(
     {"headquarters", "employees", "members", "parents", "children", "boss", "species", "status", "address", "class"}
 )

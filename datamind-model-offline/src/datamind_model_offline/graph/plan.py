@@ -55,6 +55,7 @@ _ABOUT: Final = re.compile(
     r"(?:what (?:do|does|is|can).*(?:know|known|say|said) (?:about|of)|tell me (?:everything |all )?about|who is|what is|who was)\b|"
     r".*(?:是谁|是什么|有哪些信息|知道些?什么|介绍一下)[?？。]?\Z|介绍"
 )
+_PLACE_ASKED: Final = re.compile(r"\A(?:in|on|at) (?:which|what) \w+ (?:is|are|was|were)\b|[在位于]哪一?[个座]")
 _WHICH: Final = re.compile(r"(?:\b(?:which|what|how many|whose)|哪一?[个些位家所座只条种辆]?|什么|几[个位家所座只条种辆])\s*\Z")
 _ATTACHED: Final = r"\s*(?:of|in|at|by|for|to|with|on)?\s*(?:the |an? )?(?:\w+ )?"
 _COUNTRY: Final = re.compile(r"\b(?:country|province|continent|nation|state)\b|国家|省份|哪个?省|哪国")
@@ -275,7 +276,9 @@ def _without_classes(text: Text, named: list[RelationMention]) -> list[RelationM
 def _described(asked: Asked, anchor: EntityMention, relations: Sequence[Predicate]) -> Walked:
     """All that is said of an entity, or where it is."""
     step = _neighbors(asked, anchor.entity.iri)
-    is_where = any(cue.name == "where" for cue in find_cues(asked.text.low, asked.text.language))
+    is_where = _PLACE_ASKED.search(asked.text.low) is not None or any(
+        cue.name == "where" for cue in find_cues(asked.text.low, asked.text.language)
+    )
     if not is_where and _ABOUT.match(asked.text.low) is None:
         return Walked()
     if step is None:

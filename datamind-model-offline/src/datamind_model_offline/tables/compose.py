@@ -370,7 +370,7 @@ class _Composer:
             return self._existing()
         claims = [one for one in self.base.filters if one != singled[0]]
         base = replace(self.base, filters=(singled[0],))
-        if len(claims) == 1 and not self.columns:
+        if len(claims) == 1 and not self.columns and claims[0].column.table == singled[0].column.table:
             return replace(base, shown=(claims[0].column,), claim=claims[0])
         flags = [column for column in self.columns if column.is_flag]
         if claims or len(self.columns) != 1:

@@ -100,7 +100,9 @@ def _flagged(reading: Reading, filters: list[Filter], negated: frozenset[Mention
 def is_unique(reading: Reading, column: Column) -> bool:
     """Whether a cell of it says which row is meant."""
     table = reading.relation.table(column.table)
-    return column == table.label() or (0 < column.distinct == table.rows and column.kind != "date")
+    if column == table.label():
+        return not 0 < column.distinct < table.rows - column.nulls
+    return 0 < column.distinct == table.rows and column.kind != "date"
 
 
 def _repeated(reading: Reading, filters: list[Filter]) -> set[Mention]:
