@@ -29,6 +29,10 @@ FEATURES: Final = (
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*(?![\w'’:-])")
+_CALENDAR: Final = re.compile(
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|June|July|August|September|October"
+    r"|November|December"
+)
 _SINGULAR: Final = re.compile(r"(?:i|i'm|my|me|mine)\b", re.IGNORECASE)
 _SAYS: Final = 0.4
 _SAID: Final = 0.4
@@ -219,7 +223,9 @@ class Scorer:
             spans += [
                 Span(match.start(), match.end(), 1.0 if match.start() else 0.5)
                 for match in _CAPITALISED.finditer(index.raw)
-                if match[0].casefold() not in self._asked.folded and match[0].casefold() not in stop_words("en")
+                if match[0].casefold() not in self._asked.folded
+                and match[0].casefold() not in stop_words("en")
+                and _CALENDAR.fullmatch(match[0]) is None
             ]
         return spans
 

@@ -64,7 +64,7 @@ _GROUPS: Final = """
     coach coaches trainer trains : 教练 训练
     borders neighbors adjacent neighbouring : 接壤 相邻 毗邻
     flows river : 流经 流入
-    occupation profession role position title : 职业 职位 职务 岗位 做什么工作 什么工作 职衔 头衔
+    occupation profession role position title : 职业 职位 职务 岗位 做什么工作 什么工作 做什么的 职衔 头衔
     award won prize awarded : 奖 获得 获奖 奖项
     age old : 年龄
     population inhabitants : 人口

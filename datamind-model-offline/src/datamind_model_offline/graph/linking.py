@@ -33,11 +33,12 @@ Direction = Literal["subject", "object"]
 
 @dataclass(frozen=True, slots=True)
 class EntityMention:
-    """An entity where the question names it."""
+    """An entity where the question names it, by the name it is shown with or by another."""
 
     start: int
     end: int
     entity: Entity
+    is_shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,13 @@ def entity_mentions(text: Text, entities: Sequence[Entity]) -> list[EntityMentio
             if len(low) < 2:
                 continue
             found += [
-                EntityMention(*match.span(), entity)
+                EntityMention(*match.span(), entity, is_shown=name == entity.names[0])
                 for match in re.finditer(re.escape(low), text.low)
                 if _is_bordered(text.low, *match.span())
             ]
+    if any(one.is_shown for one in found):
+        # "which school does Ada attend": the one with the id ``school`` is not meant
+        found = [one for one in found if one.is_shown or not text.shown[one.start : one.end].islower()]
     found.sort(key=lambda one: (one.start - one.end, one.start))
     kept: list[EntityMention] = []
     for one in found:
@@ -207,6 +211,11 @@ def asked_end(text: Text, place: tuple[int, int], mention: RelationMention, rela
     if possessive and text.language == "zh" and said in relation.names:
         return "subject"  # X的作曲
     kind = _kind(relation)
+    gap = text.low[end : mention.start]
+    if kind == "noun" and is_behind and said in relation.names and _HAN.fullmatch(said) and gap in ("", "的"):
+        return "subject"  # X所在城市
+    if words.stem(spoken(relation.names[-1]).lower().split(" ")[0]) == "report" and _ABOVE.search(said):
+        return "subject"
     if text.language == "en" and is_behind and not possessive and re.search(r"\b(?:who|what|which\b.*)\s*\Z", before):
         fronted = True
     agent = fronted or by_entity
@@ -269,6 +278,7 @@ def _kind(relation: Relation) -> str:
     return "noun"
 
 
+_ABOVE: Final = re.compile(r"boss|supervisor|manager|superior|上级|上司|领导|主管")
 _VERB_PREPOSITION: Final = re.compile(r"\w (?:on|in|at|from|to|into|with|for|near|under)\Z")
 _NOUNS: Final = frozenset(
     {"headquarters", "employees", "members", "parents", "children", "boss", "species", "status", "address", "class"}

@@ -125,6 +125,8 @@ def _value(cell: Any, column: Column | None) -> str:
     if cell is None:
         return "–"
     text = str(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
     is_number = isinstance(cell, int | float) or ((column is None or column.kind == "number") and _is_decimal(text))
     if not is_number or (column is not None and (column.is_key or _is_year(column))):
         return shown_text(text)

@@ -22,7 +22,7 @@ _ORDERS: Final = {
 _ASKED: Final = {
     "where": ("city", "location", "place", "address", "office", "country", "region", "site", "venue", "town", "城市", "地点", "地址", "位置", "所在地", "地区"),
     "who": ("manager", "owner", "author", "lead", "head", "leader", "person", "teacher", "name", "customer", "employee", "负责人", "经理", "作者", "老师", "姓名", "客户"),
-    "price": ("price", "cost", "fee", "fare", "amount", "salary", "rent", "total", "价格", "单价", "售价", "金额", "费用", "票价"),
+    "price": ("price", "cost", "fee", "fare", "amount", "salary", "rent", "total", "pounds", "euros", "dollars", "yuan", "价格", "单价", "售价", "金额", "费用", "票价", "价"),
     "howold": ("age", "年龄"),
     "howlong": ("length", "duration", "hours", "minutes", "days", "时长", "长度", "天数", "小时"),
     "howbig": ("area", "size", "面积"),
@@ -114,14 +114,22 @@ class _Composer:
         return self._looked_up()
 
     def _said_as_verb(self) -> list[Column]:
-        """Times that a verb names, such as "sold" of sold_on, where nothing asks for a time."""
+        """Times that a verb names, such as "sold" of sold_on, where nothing asks for a time; "built" in "built at X"."""
+        weak = [self.reading.column(name) for name in self.free if name.score < 0.7 and self._is_verb(name)]
         if self.reading.cue("when", "late", "early") is not None:
-            return []
-        return [
+            return weak
+        return weak + [
             self.reading.column(name)
             for name in self.free
             if name.score < 0.9 and self.reading.column(name).kind == "date" and self.reading.text.language == "en"
         ]
+
+    def _is_verb(self, name: Mention) -> bool:
+        if self.reading.column(name).is_key:
+            return self.reading.text.low[: name.end].endswith("ed")
+        behind = self.reading.text.low[name.end :]
+        match = re.match(r" (?:in|at|by|from|on|for|to|with)(?: the)? ", behind)
+        return match is not None and any(value.start == name.end + match.end() for value in self.reading.values)
 
     def _pieces(self) -> Column | None:
         """The column that says how many pieces a row is about."""
@@ -290,7 +298,9 @@ class _Composer:
         table = self.reading.relation.table(measure.table)
         shown = tuple(column for column in self.columns if column != measure)
         group = shown[0] if len(shown) == 1 else None
-        if group is not None and _repeats(group, self.reading) and measure.is_additive and group.kind != "number":
+        is_price = order is not None and order.name in ("price_up", "price_down")
+        adds = measure.is_additive and not is_price
+        if group is not None and _repeats(group, self.reading) and adds and group.kind != "number":
             return replace(self.base, aggregate="sum", group=group, measure=measure, order=direction, limit=limit or 1)
         label = table.label()
         return replace(self.base, label=label, shown=shown, measure=measure, order=direction, limit=limit)
@@ -405,6 +415,10 @@ class _Composer:
             return self._counted_values(others[0])
         if self.columns or not (self._named() or self.base.filters):
             return None
+        said = self.reading.text.low[cue.start : cue.end]
+        held = self._called((f"{said[-1:]}数", f"{said[-1:]}数量"), "number") if not said.isascii() else None
+        if held is not None and any(is_unique(self.reading, one.column) for one in self.base.filters):
+            return replace(self.base, aggregate="sum", measure=held)
         if not self._named():
             pieces = None if _ROWS.search(self.reading.text.low[cue.start : cue.end]) else self._pieces()
             if pieces is not None:

@@ -112,6 +112,7 @@ _LIGHT_EN: Final = frozenset(
     sort sorted order ordered descending ascending respectively one ones item items thing things overall exactly whose
     km kg cm mm eur euro euros usd dollars minutes hours days percent years tonnes tons metres meters kilometres
     kilometers litres liters mw kwh placed made taken given happened done where when year month quarter during within between before after since until until' s 's having got belong belongs
+    brought bring brings received receive receives gets got
     people person column field figure figures cell amounting number total
     """.split()  # noqa: SIM905
 )

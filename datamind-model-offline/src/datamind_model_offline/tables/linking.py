@@ -149,7 +149,7 @@ def value_mentions(text: Text, cells: Sequence[Sequence[object]]) -> Iterator[Me
 
 def _whole(text: Text, table: str, column: str, value: str) -> Iterator[Mention]:
     low = normalize_nfkc(value).lower().strip()
-    if not low:
+    if not low or low in words.YES | words.NO:
         return
     for match in re.finditer(re.escape(low), text.low):
         start, end = match.span()

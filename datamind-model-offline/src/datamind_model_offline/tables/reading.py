@@ -39,7 +39,8 @@ class Reading:
     @property
     def score(self) -> float:
         """How well it fits."""
-        return sum(one.score for one in (*self.names, *self.values)) - 0.3 * (len(self.relation.tables) - 1)
+        rows = 0.02 * any(one.kind == "table" for one in self.names)
+        return rows + sum(one.score for one in (*self.names, *self.values)) - 0.3 * (len(self.relation.tables) - 1)
 
     def cue(self, *names: str) -> Cue | None:
         """The first of these cues."""

@@ -211,6 +211,10 @@ ADDITIVE: Final = frozenset(
         "budget",
         "turnover",
         "count",
+        "pounds",
+        "euros",
+        "dollars",
+        "yuan",
     ]
 )
 """Measures of which several rows make a sum; of others the largest row is meant."""
