@@ -16,7 +16,7 @@ from datamind.capabilities.text.offsets import normalize_nfkc
 
 
 class FormName(StrEnum):
-    """The twelve forms."""
+    """The forms that words alone decide; beside them stand tables and the graph, which their contents decide."""
 
     ARITHMETIC = "arithmetic"
     CONVERSION = "conversion"
@@ -27,8 +27,6 @@ class FormName(StrEnum):
     SUMMARY = "summary"
     HISTORY = "history"
     SKILL = "skill"
-    YES_NO = "yes or no"
-    CURRENT = "current fact"
     FACTOID = "factoid"
 
 
@@ -181,22 +179,9 @@ QUESTION_FORMS: Final = (
         ("How do I make a release?", "怎么发布新版本？"),
     ),
     _form(
-        FormName.YES_NO,
-        "Searches as below; the sentence that says whether, never a bare yes.",
-        r"(?:is|are|was|were|do|does|did|can|could|may|must|should|has|have|had|will|would|am)\b.*",
-        r".*(?:吗|是否|是不是|有没有|能不能|可不可以|会不会|可以.*么)[?？。]?",
-        ("May I bring a dog to the office?", "办公室可以带狗吗？"),
-    ),
-    _form(
-        FormName.CURRENT,
-        "`memory_recall` first, then the other surfaces; of several values the one that holds now.",
-        r".*\b(?:i|my|me|mine|we|our|us)\b.*",
-        r".*(?:我|咱|俺).*",
-        ("Where do I live?", "我住在哪里？"),
-    ),
-    _form(
         FormName.FACTOID,
-        "Memory, then KB, then skills, each only if those before do not answer; a sentence or two, cited.",
+        "Memory, where of several values the one that holds now counts, then KB, then skills, each only if those before do"
+        ' not answer; a sentence or two, cited. To "is it so" it is the sentence that says whether, never a bare yes.',
         r".*",
         r".*",
         ("Who approves flights?", "报销单由谁审核？"),

@@ -17,27 +17,39 @@ the top, and the first form that fits counts. This page is written by `python -m
 _QUESTIONS = """\
 ## Questions
 
-RetrieveAgent takes a question as one of twelve forms. Every question has one: the last two take whatever is left.
-Tables and the graph are asked behind memory and before the documents, whatever the form, and only where they hold
-something: see below. A form decides what else is read. The words of the question, and words that may stand for them, decide what is quoted."""
+RetrieveAgent takes a question as one of twelve forms in each language. Every question has one: the last takes whatever
+is left. Tables and the graph are asked behind memory and before the documents, and only where they hold something. A
+form decides what is read; the words of the question, and words that may stand for them, decide what is quoted."""
+_CONTENTS = (
+    (
+        "tables",
+        "Which products cost more than 50?",
+        "单价超过50的产品有哪些？",
+        "`db_query_sql`, one `SELECT` over the tables and columns that are named; the cells, cited.",
+    ),
+    (
+        "graph",
+        "Where does the leader of Heron work?",
+        "云杉的创始人毕业于哪里？",
+        "`graph_neighbors`, or `graph_path` between two entities; the statements followed, each cited.",
+    ),
+)
 _STRUCTURED = """\
-## Tables and the graph
+## What tables and the graph understand
 
 A question is put to the tables as one `SELECT`, and only when every word that says something is the name of a table or
-column (or a word like it), a cell, a number, a time or one of these cues; otherwise the tables do not answer.
+column (or a word like it), a cell, a number, a time or a cue; otherwise the tables do not answer. Cues are words for
 
-| cue | English | Chinese | statement |
-|---|---|---|---|
-| one cell | What is the price of X? | X 的价格是多少？ | `SELECT column WHERE cell = X` |
-| rows | Which products cost more than 50? | 单价超过50的产品有哪些？ | `SELECT label WHERE column > 50` |
-| how many, total, average | Total amount in March 2024 | 2024年3月的金额合计 | `COUNT`, `SUM`, `AVG`, filters |
-| per, by, each | Number of orders per region | 各地区的平均金额 | `GROUP BY` |
-| highest, cheapest, latest | Which lamp is the cheapest? | 哪个产品的单价最高？ | `MIN`, `MAX` with all that tie |
-| top 3 | Top 3 products by price | 单价最高的三个产品 | `ORDER BY … LIMIT 3` |
+- counts, sums and averages (how many, total, average; `多少个`, `合计`, `平均`), also per, by and each (`每`, `各`);
+- extremes with all that tie (highest, cheapest, latest; `最高`, `最便宜`) and the first few (top 3; `前三名`);
+- amounts and times (more than 50, in March 2024, before May; `超过50`, `2024年3月`);
+- what is not so (not paid, unpaid, except; `未付款`, `不在`, `除了`);
+- whether something is so (is X paid, is X older than Y; `吗`), answered by yes or no and the cells that decide it;
+- two things compared (which costs more, X or Y; `哪个更贵`), the one that has more of it first.
 
 Two tables are joined where a column of one is the key of the other. In the graph, a question names an entity and one to
-three relations, followed from the entity outwards ("Where does the leader of X work?", `X的创始人毕业于哪里？`); or two
-entities and how they are connected. Every statement on the way is cited."""
+three relations, followed from the entity outwards; or two entities and how they are connected. A class of nodes says
+what kind of thing is asked for ("which wines", `哪些门店`). Every statement on the way is cited."""
 _COMMANDS = """\
 ## Commands
 
@@ -65,6 +77,7 @@ def grammar_page() -> str:
 
 def _questions() -> str:
     rows = [(form.name.value, form.examples["en"], form.examples["zh"], form.reads) for form in QUESTION_FORMS]
+    rows[-1:-1] = _CONTENTS
     return _table(("form", "English", "Chinese", "what is read"), rows)
 
 

@@ -64,7 +64,7 @@ def test_the_page_is_what_the_code_holds():
         ("What time does the pool open?", FormName.FACTOID, {}),
         ("What was my address in 2024?", FormName.HISTORY, {}),
         ("How many skills do you have?", FormName.COUNT, {"what": "skills"}),
-        ("How many documents must I hand in?", FormName.CURRENT, {}),
+        ("How many documents must I hand in?", FormName.FACTOID, {}),
         ("What do you know about me?", FormName.LISTING, {"topic": "me"}),
     ],
 )

@@ -14,9 +14,7 @@ LABELS_QUERY: Final = (
     "SELECT DISTINCT ?p ?l WHERE { ?p <http://www.w3.org/2000/01/rdf-schema#label> ?l . "
     "FILTER EXISTS { ?s ?p ?o } } LIMIT 200"
 )
-KINDS_QUERY: Final = (
-    "SELECT DISTINCT ?t ?l WHERE { ?x a ?t . OPTIONAL { ?t <http://www.w3.org/2000/01/rdf-schema#label> ?l } } LIMIT 200"
-)
+KINDS_QUERY: Final = "SELECT DISTINCT ?t ?l WHERE { ?x a ?t . OPTIONAL { ?t <http://www.w3.org/2000/01/rdf-schema#label> ?l } } LIMIT 200"
 NAMING: Final = frozenset({"label", "prefLabel", "altLabel", "name", "alias", "type", "comment"})
 
 

@@ -56,7 +56,9 @@ _ABOUT: Final = re.compile(
     r".*(?:是谁|是什么|有哪些信息|知道些?什么|介绍一下)[?？。]?\Z|介绍"
 )
 _PLACE_ASKED: Final = re.compile(r"\A(?:in|on|at) (?:which|what) \w+ (?:is|are|was|were)\b|[在位于]哪一?[个座]")
-_WHICH: Final = re.compile(r"(?:\b(?:which|what|how many|whose)|哪一?[个些位家所座只条种辆]?|什么|几[个位家所座只条种辆])\s*\Z")
+_WHICH: Final = re.compile(
+    r"(?:\b(?:which|what|how many|whose)|哪一?[个些位家所座只条种辆]?|什么|几[个位家所座只条种辆])\s*\Z"
+)
 _ATTACHED: Final = r"\s*(?:of|in|at|by|for|to|with|on)?\s*(?:the |an? )?(?:\w+ )?"
 _COUNTRY: Final = re.compile(r"\b(?:country|province|continent|nation|state)\b|国家|省份|哪个?省|哪国")
 
@@ -229,7 +231,9 @@ def _of_wanted_kind(asked: Asked, walked: Walked, wanted: set[str]) -> Walked:
         one
         for one in walked.hops[-1]
         if any(
-            end not in kinds or kinds[end] & wanted for end in (one.subject, one.object) if not _is_end(end, list(known))
+            end not in kinds or kinds[end] & wanted
+            for end in (one.subject, one.object)
+            if not _is_end(end, list(known))
         )
     ]
     return Walked(hops=[*walked.hops[:-1], kept], is_complete=True) if kept else Walked()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from datamind_model_offline.tables import words
@@ -72,13 +73,12 @@ def _is_mistaken(reading: Reading, name: Mention) -> bool:
 
 def _is_compound(reading: Reading, free: Sequence[Mention]) -> bool:
     """Whether two columns stand side by side as one noun, "adoption fee", which is neither of them."""
-    pairs = zip(free, free[1:], strict=False)
     return any(
         reading.text.language == "en"
         and second.start - first.end == 1
         and reading.column(first) != reading.column(second)
         and min(first.score, second.score) < 1
-        for first, second in pairs
+        for first, second in pairwise(free)
     )
 
 
@@ -431,7 +431,9 @@ class _Composer:
         kinds = [value for value in self.reading.values if not is_unique(self.reading, self.reading.column(value))]
         if self.reading.text.language == "zh":
             said = self.reading.text.low[cue.start : cue.end]
-            return bool(kinds) and said.endswith(("人", "名", "位", "个", "只", "条", "笔", "单", "份", "辆", "台", "本"))
+            return bool(kinds) and said.endswith(
+                ("人", "名", "位", "个", "只", "条", "笔", "单", "份", "辆", "台", "本")
+            )
         return any(0 <= value.start - cue.end <= 2 for value in kinds)
 
     def _counted_values(self, column: Column) -> Query | None:

@@ -55,9 +55,7 @@ def _values(reading: Reading, negated: frozenset[Mention]) -> list[Filter]:
     by_column: dict[tuple[Column, bool], list[str]] = {}
     for value in reading.values:
         by_column.setdefault((reading.column(value), value in negated), []).append(value.value)
-    return [
-        Filter(column, tuple(dict.fromkeys(values)), is_negated=no) for (column, no), values in by_column.items()
-    ]
+    return [Filter(column, tuple(dict.fromkeys(values)), is_negated=no) for (column, no), values in by_column.items()]
 
 
 def _negated(reading: Reading) -> frozenset[Mention] | None:

@@ -23,7 +23,9 @@ _COMPARED_UP: Final = (
     "older|heavier|taller|longer|bigger|larger|higher|greater|faster|later|newer|warmer|hotter|deeper|wider|better"
     "|more expensive|more|bigger"
 )
-_COMPARED_DOWN: Final = "younger|lighter|shorter|smaller|lower|slower|cheaper|earlier|colder|less expensive|less|fewer|worse"
+_COMPARED_DOWN: Final = (
+    "younger|lighter|shorter|smaller|lower|slower|cheaper|earlier|colder|less expensive|less|fewer|worse"
+)
 _IS_COMPARED: Final = r"(?=.*\b(?:or|than)\b)(?: than\b)?"
 
 # Tried in order; each takes words that no cue before it took.
@@ -112,7 +114,7 @@ _LIGHT_EN: Final = frozenset(
     sort sorted order ordered descending ascending respectively one ones item items thing things overall exactly whose
     km kg cm mm eur euro euros usd dollars minutes hours days percent years tonnes tons metres meters kilometres
     kilometers litres liters mw kwh placed made taken given happened done where when year month quarter during within between before after since until until' s 's having got belong belongs
-    brought bring brings received receive receives gets got
+    brought bring brings carried carry carries received receive receives gets got
     people person column field figure figures cell amounting number total
     """.split()  # noqa: SIM905
 )

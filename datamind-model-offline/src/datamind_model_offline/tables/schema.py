@@ -83,8 +83,8 @@ class Table:
             return named + 1.2 * bool(own) * text + unique * (1.0 if text else 0.3) - 0.6 * column.is_key
 
         best = max(self.columns, key=fits)
-        if 0 < best.distinct < self.rows:
-            # Of visits of few patients, the number of the visit says which is meant.
+        if 0 < best.distinct < self.rows or (best.kind != "text" and not best.is_key):
+            # Of visits of few patients, the number of the visit says which is meant; no amount ever does.
             keys = [column for column in self.columns if column.is_key and column.distinct == self.rows]
             return keys[0] if keys else best
         return best
