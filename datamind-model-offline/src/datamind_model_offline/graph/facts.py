@@ -157,3 +157,33 @@ def spoken_relation(relation: Relation) -> str:
     """The relation in a sentence."""
     words = spoken(relation.names[0])
     return words.lower() if words.isascii() else words
+
+
+def is_place(one: Statement) -> bool:
+    """Whether its relation says where something is."""
+    said = " ".join(one.relation.names).lower()
+    return any(
+        word in said
+        for word in (
+            "locat",
+            "live",
+            "based",
+            "headquarter",
+            "resid",
+            "city",
+            "born",
+            "address",
+            "capital of",
+            "part of",
+            "capitalof",
+            "partof",
+            "出生",
+            "首都",
+            "属于",
+            "位于",
+            "所在",
+            "住",
+            "地址",
+            "总部",
+        )
+    )

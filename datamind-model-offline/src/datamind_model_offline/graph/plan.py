@@ -11,9 +11,11 @@ from datamind_model_offline.conversation import Conversation, Step
 from datamind_model_offline.graph.facts import (
     KINDS_QUERY,
     LABELS_QUERY,
+    NAMING,
     Entity,
     Statement,
     found_entities,
+    is_place,
     kinds_of,
     kinds_query,
     known_kinds,
@@ -47,6 +49,7 @@ _AROUND: Final = 200
 _FRONTIER: Final = 6
 _HOPS: Final = 3
 _SHOWN: Final = 12
+_PREDICATES: Final = 50
 _KINDS: Final = 2
 _PATH: Final = re.compile(
     r"\b(?:related|connected|connection|relationship|relation|linked|link)\b|关系|关联|联系|相关|有什么联系"
@@ -109,8 +112,7 @@ def graph_calls(asked: Asked) -> list[PlannedCall]:
     if not mentions:
         return []
     if _is_path(asked, mentions):
-        ends = {"start": mentions[0].entity.iri, "goal": mentions[1].entity.iri, "max_hops": 5}
-        return [PlannedCall("graph_path", ends)]
+        return [_path(asked, mentions)]
     walked = _walk(asked)
     calls = [_around(node) for node in walked.needed[:_FRONTIER]]
     if walked.kinds_needed:
@@ -118,6 +120,13 @@ def graph_calls(asked: Asked) -> list[PlannedCall]:
     if calls and _is_small(asked):
         calls.append(PlannedCall("graph_query", {"sparql": _CHAINS}))
     return calls or _counting(asked)
+
+
+def _path(asked: Asked, mentions: Sequence[EntityMention]) -> PlannedCall:
+    """How two things are connected; that both are persons, or are called alike, connects nothing."""
+    relations = [one.iri for one in known_relations(asked.steps) if not NAMING & set(one.names)]
+    ends = {"start": mentions[0].entity.iri, "goal": mentions[1].entity.iri, "max_hops": 5}
+    return PlannedCall("graph_path", {**ends, "predicates": relations} if len(relations) <= _PREDICATES else ends)
 
 
 def graph_answer(asked: Asked, language: str) -> str:
@@ -289,37 +298,8 @@ def _described(asked: Asked, anchor: EntityMention, relations: Sequence[Predicat
         return Walked(needed=[anchor.entity.iri])
     found = list(statements(step, relations))
     if is_where:
-        found = [one for one in found if _is_place(one) and _is_end(one.subject, anchor.entity.names)]
+        found = [one for one in found if is_place(one) and _is_end(one.subject, anchor.entity.names)]
     return Walked(hops=[found], is_complete=bool(found))
-
-
-def _is_place(one: Statement) -> bool:
-    said = " ".join(one.relation.names).lower()
-    return any(
-        word in said
-        for word in (
-            "locat",
-            "live",
-            "based",
-            "headquarter",
-            "resid",
-            "city",
-            "born",
-            "address",
-            "capital of",
-            "part of",
-            "capitalof",
-            "partof",
-            "出生",
-            "首都",
-            "属于",
-            "位于",
-            "所在",
-            "住",
-            "地址",
-            "总部",
-        )
-    )
 
 
 def _followed(
@@ -361,7 +341,7 @@ def _followed(
         frontier = reached[:_FRONTIER]
         place = min(place[0], mention.start), max(place[1], mention.end)
     walked.is_complete = True
-    if _COUNTRY.search(asked.text.low) is not None and all(_is_place(one) for one in walked.hops[-1]):
+    if _COUNTRY.search(asked.text.low) is not None and all(is_place(one) for one in walked.hops[-1]):
         _wider_place(asked, walked, frontier, relations)
     return walked
 
@@ -380,7 +360,7 @@ def _wider_place(
         for names, step in steps
         if step is not None
         for one in statements(step, relations)
-        if _is_end(one.subject, names) and (_is_place(one) or _COUNTRY.search(" ".join(one.relation.names).lower()))
+        if _is_end(one.subject, names) and (is_place(one) or _COUNTRY.search(" ".join(one.relation.names).lower()))
     ]
     if wider:
         walked.hops.append(wider)

@@ -5,42 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from datamind_model_offline.tables import words
+from datamind_model_offline.tables.asked import (
+    ASKED,
+    COMPARED,
+    ORDERS,
+    is_birth,
+    is_compound,
+    is_mistaken,
+    is_of_people,
+    repeats,
+)
 from datamind_model_offline.tables.conditions import filters_of, is_unique
 from datamind_model_offline.tables.cues import Cue
 from datamind_model_offline.tables.linking import Mention
 from datamind_model_offline.tables.query import Filter, Query
 from datamind_model_offline.tables.reading import Reading, is_ambiguous
 from datamind_model_offline.tables.schema import Column, name_words
-
-_ORDERS: Final = {
-    "up": 1, "down": -1, "price_up": 1, "price_down": -1, "late": 1, "early": -1, "old": 1, "young": -1,
-}  # fmt: skip
-# What "where", "who" and the like ask for, in words of column names.
-_ASKED: Final = {
-    "where": ("city", "location", "place", "address", "office", "country", "region", "site", "venue", "town", "城市", "地点", "地址", "位置", "所在地", "地区"),
-    "who": ("manager", "owner", "author", "lead", "head", "leader", "person", "teacher", "name", "customer", "employee", "负责人", "经理", "作者", "老师", "姓名", "客户"),
-    "price": ("price", "cost", "fee", "fare", "amount", "salary", "rent", "total", "pounds", "euros", "dollars", "yuan", "价格", "单价", "售价", "金额", "费用", "票价", "价"),
-    "howold": ("age", "年龄"),
-    "howlong": ("length", "duration", "hours", "minutes", "days", "时长", "长度", "天数", "小时"),
-    "howbig": ("area", "size", "面积"),
-    "howtall": ("height", "elevation", "高度", "身高", "海拔"),
-    "howheavy": ("weight", "mass", "重量", "体重"),
-    "howfar": ("distance", "距离", "里程"),
-}  # fmt: skip
-_ADJECTIVES: Final = {
-    "long": _ASKED["howlong"], "short": _ASKED["howlong"], "tall": _ASKED["howtall"], "heav": _ASKED["howheavy"],
-    "light": _ASKED["howheavy"], "fast": ("speed",), "slow": ("speed",), "old": ("age",), "young": ("age",),
-    "larg": ("area", "size", "population", "capacity"), "big": ("area", "size", "population", "capacity"),
-    "small": ("area", "size", "population", "capacity"), "hot": ("temperature",), "cold": ("temperature",),
-    "deep": ("depth",), "cheap": _ASKED["price"], "more expensive": _ASKED["price"], "less expensive": _ASKED["price"], "best": ("rating", "score"), "worst": ("rating", "score"),
-    "最长": _ASKED["howlong"], "最短": _ASKED["howlong"], "最重": ("重量", "体重"), "最轻": ("重量", "体重"),
-    "最贵": _ASKED["price"], "最便宜": _ASKED["price"], "最高": ("高度", "身高", "海拔"), "最快": ("速度",),
-    "最大": ("面积", "人口", "容量"), "最小": ("面积", "人口", "容量"), "最热": ("温度", "气温"), "最冷": ("温度", "气温"),
-}  # fmt: skip
 
 _ROWS: Final = re.compile(r"[人笔单条份次]\Z")
 _SOLD: Final = re.compile(r"[卖买销购进订]")
@@ -57,29 +40,12 @@ def compose(reading: Reading, mentions: Sequence[Mention]) -> Query | None:
     if filters is None:
         return None
     free = [name for name in reading.names if name.kind == "column" and name not in filters.used]
-    if any(is_ambiguous(reading.relation, name, mentions) or _is_mistaken(reading, name) for name in free):
+    if any(is_ambiguous(reading.relation, name, mentions) or is_mistaken(reading, name) for name in free):
         return None
-    if _is_compound(reading, free):
+    if is_compound(reading, free):
         return None
     composer = _Composer(reading, free, Query(reading.relation, filters=filters.filters))
     return composer.query()
-
-
-def _is_mistaken(reading: Reading, name: Mention) -> bool:
-    """Whether a word for an amount was linked, by a word like it, to a column of something else."""
-    said = words.stem(reading.text.low[name.start : name.end])
-    return name.score < 0.85 and words.is_money(said) and reading.column(name).kind != "number"
-
-
-def _is_compound(reading: Reading, free: Sequence[Mention]) -> bool:
-    """Whether two columns stand side by side as one noun, "adoption fee", which is neither of them."""
-    return any(
-        reading.text.language == "en"
-        and second.start - first.end == 1
-        and reading.column(first) != reading.column(second)
-        and min(first.score, second.score) < 1
-        for first, second in pairwise(free)
-    )
 
 
 class _Composer:
@@ -103,7 +69,7 @@ class _Composer:
         group, part, wanted = self._group()
         if wanted and group is None:
             return None
-        order = next((cue for cue in self.reading.cues if cue.name in _ORDERS), None)
+        order = next((cue for cue in self.reading.cues if cue.name in ORDERS), None)
         if self.reading.cue("average", "sum") is not None or group is not None:
             return self._aggregated(group, part, order)
         if order is not None or self.reading.cue("top") is not None:
@@ -153,7 +119,7 @@ class _Composer:
             table = self.reading.relation.table(name.table)
             return (table.label() if len(self.reading.relation.tables) > 1 else None), 0, True
         column = self.reading.column(name)
-        if column in self.measures and self.reading.cue("top", *_ORDERS) is not None:
+        if column in self.measures and self.reading.cue("top", *ORDERS) is not None:
             return None, 0, False  # "the top 3 by capacity" is an order
         self._drop(column)
         return column, 0, True
@@ -211,7 +177,7 @@ class _Composer:
     def _measure(self) -> Column | None:
         if self.measures:
             return self.measures[0]
-        asked = next((cue.name for cue in self.reading.cues if cue.name in _ASKED), "")
+        asked = next((cue.name for cue in self.reading.cues if cue.name in ASKED), "")
         if not asked and not self.columns and self.reading.cue("average") is not None:
             return self._only_number()
         if not asked and self.reading.cue("sum") is not None and self.reading.cue("count") is None:
@@ -229,7 +195,7 @@ class _Composer:
                 return self._pieces()
             own = [one for one in numbers if one.table == self.reading.relation.tables[0].name and one.is_additive]
             return own[0] if self.reading.text.language == "zh" and len(own) == 1 and self._named() else None
-        return self._called(_ASKED[asked], "number") if asked and asked not in ("where", "who") else None
+        return self._called(ASKED[asked], "number") if asked and asked not in ("where", "who") else None
 
     def _only_number(self) -> Column | None:
         numbers = [c for c in self.reading.relation.columns if c.kind == "number" and not c.is_key]
@@ -262,7 +228,7 @@ class _Composer:
                 for word in ("least", "lowest", "cheapest", "worst", "smallest", "最低", "最少", "最小", "最便宜")
             )
             return (0 if top is None else -1 if down else 1), limit
-        return _ORDERS[order.name], limit
+        return ORDERS[order.name], limit
 
     def _grouping(self) -> Column | None:
         """The column that "which region" asks for, if several rows share its values."""
@@ -275,7 +241,7 @@ class _Composer:
         most = order is not None and self._called_most(self.reading.text.low[order.start : order.end])
         if measure is None:
             group = self._grouping()
-            if most and group is None and self.columns and _repeats(self.columns[0], self.reading):
+            if most and group is None and self.columns and repeats(self.columns[0], self.reading):
                 pieces = self._pieces()
                 if pieces is None:
                     return None
@@ -283,7 +249,7 @@ class _Composer:
                 return replace(
                     self.base, aggregate="sum", group=group, measure=pieces, order=direction, limit=limit or 1
                 )
-            if most and group is not None and _repeats(group, self.reading):
+            if most and group is not None and repeats(group, self.reading):
                 self._drop(group)
                 pieces = None if self._are_rows_named() else self._pieces()
                 if pieces is not None:
@@ -292,7 +258,7 @@ class _Composer:
                     )
                 return replace(self.base, aggregate="count", group=group, order=direction, limit=limit or 1)
             return None
-        if order is not None and order.name in ("old", "young") and _is_birth(measure):
+        if order is not None and order.name in ("old", "young") and is_birth(measure):
             direction = -direction
         self._drop(measure)
         table = self.reading.relation.table(measure.table)
@@ -300,7 +266,7 @@ class _Composer:
         group = shown[0] if len(shown) == 1 else None
         is_price = order is not None and order.name in ("price_up", "price_down")
         adds = measure.is_additive and not is_price
-        if group is not None and _repeats(group, self.reading) and adds and group.kind != "number":
+        if group is not None and repeats(group, self.reading) and adds and group.kind != "number":
             return replace(self.base, aggregate="sum", group=group, measure=measure, order=direction, limit=limit or 1)
         label = table.label()
         return replace(self.base, label=label, shown=shown, measure=measure, order=direction, limit=limit)
@@ -321,7 +287,7 @@ class _Composer:
             ]
             return dated[0] if len(dated) == 1 else years[0] if len(years) == 1 and not dated else None
         if order is not None and order.name in ("price_up", "price_down"):
-            return self.measures[0] if self.measures else self._called(_ASKED["price"], "number")
+            return self.measures[0] if self.measures else self._called(ASKED["price"], "number")
         if order is not None and order.name in ("old", "young"):
             return self._called(("age", "年龄", "birth", "born", "birthday", "出生", "year", "founded", "built"))
         if self.measures:
@@ -330,7 +296,7 @@ class _Composer:
         if dated:
             return dated[0]
         said = self.reading.text.low[order.start : order.end] if order is not None else ""
-        known = next((names for word, names in _ADJECTIVES.items() if said.startswith(word)), ())
+        known = next((names for word, names in COMPARED.items() if said.startswith(word)), ())
         return self._called(known) or (self._only_number() if not self._called_most(said) else None)
 
     @staticmethod
@@ -349,7 +315,7 @@ class _Composer:
         direction = 1 if cue.name == "more" else -1
         said = self.reading.text.low[cue.start : cue.end].removeprefix("更").removesuffix(" than")
         measure = self._compared_by(said)
-        if measure is not None and said.startswith(("old", "young", "年")) and _is_birth(measure):
+        if measure is not None and said.startswith(("old", "young", "年")) and is_birth(measure):
             direction = -direction
         leader = self.reading.values[0].value if self.reading.cue("yes_no") is not None else ""
         base = replace(self.base, order=direction, limit=2, leader=leader)
@@ -370,7 +336,7 @@ class _Composer:
             return self._when()
         if said in ("more", "less", "fewer", "多", "少"):
             return None
-        known = next((names for word, names in _ADJECTIVES.items() if said.startswith(word.removeprefix("最"))), ())
+        known = next((names for word, names in COMPARED.items() if said.startswith(word.removeprefix("最"))), ())
         return self._called(known)
 
     def _confirmed(self) -> Query | None:
@@ -442,9 +408,9 @@ class _Composer:
 
     def _looked_up(self) -> Query | None:
         shown = list(self.columns)
-        asked = next((cue.name for cue in self.reading.cues if cue.name in _ASKED or cue.name == "when"), "")
+        asked = next((cue.name for cue in self.reading.cues if cue.name in ASKED or cue.name == "when"), "")
         if not shown and asked:
-            column = self._when() if asked == "when" else self._called(_ASKED[asked])
+            column = self._when() if asked == "when" else self._called(ASKED[asked])
             if column is None and not (asked == "who" and self.reading.cue("list", "who")):
                 return None
             shown = [column] if column is not None else []
@@ -466,7 +432,7 @@ class _Composer:
         if not shown:
             if not (self._named() or self.reading.cue("list", "who")):
                 return None
-            if self.reading.cue("who") is not None and not self._named() and not _is_of_people(label):
+            if self.reading.cue("who") is not None and not self._named() and not is_of_people(label):
                 return None
             named = {one.column for one in self.base.filters}
             repeated = 0 < label.distinct < table.rows
@@ -499,19 +465,3 @@ class _Composer:
         if not shown and self._named() and len(self.reading.relation.tables) == 1:
             return replace(self.base, shown=(self.reading.relation.tables[0].label(),), is_distinct=True)
         return None
-
-
-def _is_of_people(column: Column) -> bool:
-    people = ("name", "employee", "person", "customer", "student", "patient", "player", "member", "doctor", "teacher")
-    return bool({words.stem(one) for one in people} & set(name_words(column.name))) or "姓名" in column.name
-
-
-def _repeats(column: Column, reading: Reading) -> bool:
-    rows = reading.relation.tables[0].rows
-    return len(reading.relation.tables) > 1 or 0 < column.distinct < rows
-
-
-def _is_birth(column: Column) -> bool:
-    return column.kind == "date" or any(
-        word in column.name.lower() for word in ("birth", "born", "year", "founded", "built", "出生", "年")
-    )
