@@ -292,7 +292,7 @@ def _final_text(reading: Reading) -> str:
 def _of_memory(reading: Reading) -> str:
     """That memory is off, where what the user said of himself is asked for: documents may say something like it."""
     status = reading.conversation.surfaces.get("memory")
-    asks = reading.parsed.form in (FormName.CURRENT, FormName.HISTORY) and is_of_the_speaker(reading.question.text)
+    asks = reading.parsed.form in (FormName.FACTOID, FormName.HISTORY) and is_of_the_speaker(reading.question.text)
     return say(reading.language, "memory_off") if asks and status is not None and not status.available else ""
 
 
