@@ -61,10 +61,18 @@ def known_kinds(steps: Sequence[Step]) -> list[Kind]:
     names: dict[str, list[str]] = {}
     for step in steps:
         if step.name == "graph_query" and step.arguments.get("sparql") == KINDS_QUERY and step.found:
-            for line in step.found[0].content.splitlines()[1:]:
-                iri, _, label = line.partition(" | ")
-                names.setdefault(iri.strip(), []).append(label.strip())
+            for iri, label in rows_of(step):
+                names.setdefault(iri, []).append(label)
     return [Kind(iri, tuple(filter(None, [*labels, spoken(iri)]))) for iri, labels in names.items()]
+
+
+def rows_of(step: Step) -> list[list[str]]:
+    """The rows of a SPARQL result as texts, empty for what is not bound."""
+    try:
+        page = json.loads(step.found[0].content) if step.found else {"rows": ()}
+        return [["" if cell is None else str(cell) for cell in row] for row in page["rows"]]
+    except (ValueError, KeyError, TypeError):
+        return []
 
 
 def kinds_query(names: Sequence[str]) -> str:
@@ -80,9 +88,8 @@ def kinds_query(names: Sequence[str]) -> str:
 def kinds_of(step: Step) -> dict[str, set[str]]:
     """The classes that such a statement found, by name."""
     found: dict[str, set[str]] = {}
-    for line in step.found[0].content.splitlines()[1:] if step.found else ():
-        name, _, iri = line.rpartition(" | ")
-        found.setdefault(name.strip(), set()).add(iri.strip())
+    for row in rows_of(step):
+        found.setdefault(row[0], set()).add(row[1])
     return found
 
 

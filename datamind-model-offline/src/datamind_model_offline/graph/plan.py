@@ -20,6 +20,7 @@ from datamind_model_offline.graph.facts import (
     kinds_query,
     known_kinds,
     known_relations,
+    rows_of,
     same_name,
     spoken_name,
     spoken_relation,
@@ -413,7 +414,7 @@ def _is_chaining(asked: Asked, relation: Predicate) -> bool:
     """Whether the relation leads from one thing to another of its kind, so that its direction must be the one asked."""
     for step in asked.steps:
         if step.name == "graph_query" and step.arguments.get("sparql") == _CHAINS and step.found:
-            lines = step.found[0].content.splitlines()[1:]
+            lines = [row[0] for row in rows_of(step)]
             return relation.iri in lines or bool(set(relation.names) & set(lines))
     return not _is_small(asked)
 
@@ -454,8 +455,8 @@ def _counted(asked: Asked) -> str:
     )
     if step is None or not step.found:
         return ""
-    number = step.found[0].content.splitlines()[-1].strip()
-    return f"{number} [{step.found[0].cite}]"
+    rows = rows_of(step)
+    return f"{rows[0][0]} [{step.found[0].cite}]" if rows else ""
 
 
 def _sentence(one: Statement) -> str:
