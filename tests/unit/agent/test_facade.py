@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -170,12 +171,12 @@ async def test_a_failing_record_of_the_answer_is_one_error_event(tmp_path: Path)
         assert isinstance(events[-1], ErrorEvent) and events[-1].code == "store_error"
 
 
-async def test_a_store_that_does_not_open_is_set_aside_and_the_others_serve(tmp_path: Path) -> None:
+async def test_beside_a_store_that_does_not_open_the_others_serve(tmp_path: Path) -> None:
     async with open_scripted(tmp_path, ScriptedModel()) as system:
         await write(system, "memory_save", text="Lunch is at noon.")
         await write(system, "kb_add_text", text="Dinner is at seven.")
-    for file in (tmp_path / "storage" / "default").glob("memory.db*"):
-        file.write_bytes(b"no database" * 1000)
+    with closing(sqlite3.connect(tmp_path / "storage" / "default" / "memory.db")) as database:
+        database.execute("PRAGMA user_version = 99")  # of a later DataMind
     model = ScriptedModel([calling("kb_search", {"query": "dinner"}), "“Dinner is at seven.” [1]"])
     async with open_scripted(tmp_path, model) as system:
         status = {surface.surface: surface for surface in await system.surfaces()}
