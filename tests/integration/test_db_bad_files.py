@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from datamind.core.errors import InputInvalid, LimitExceeded, SourceUnreadable
+from datamind.core.errors import InputInvalid, LimitExceeded, NotFound, SourceUnreadable
 from datamind.core.protocols.database import DatabaseDialect
 from datamind.testing.database_data import load, load_table, make_table_import, rejected, rows, run
 from datamind.testing.providers import ProviderTarget
@@ -137,6 +140,97 @@ async def test_of_two_sheets_the_first_is_read_and_the_other_named(tmp_path: Pat
         request = make_table_import("u", content, media_type=XLSX, sheet="客户")
         assert (await load(database, request, content)).detected.other_sheets == ("Umsatz",)
         assert await rows(database, "SELECT t.n, u.n FROM t, u") == [[5, 7]]
+
+
+def workbook(*, chart_first: bool = False) -> bytes:
+    import openpyxl
+    from openpyxl.chart import BarChart
+
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in (("name", "n"), ("north", 1), ("south", 2)):
+        book.active.append(row)
+    if chart_first:
+        book.create_chartsheet("Chart", 0).add_chart(BarChart())
+    book.save(content)
+    return content.getvalue()
+
+
+def with_part(content: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """The container with one part changed."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as before, zipfile.ZipFile(changed, "w") as after:
+        for part in before.namelist():
+            held = before.read(part)
+            after.writestr(part, change(held) if part == name else held)
+    return changed.getvalue()
+
+
+@pytest.mark.parametrize("size", [b"A1", b"A1:A2", b"A1:XFD900000"])
+async def test_a_workbook_that_states_a_wrong_size_is_read_whole(tmp_path: Path, size: bytes) -> None:
+    content = with_part(
+        workbook(),
+        "xl/worksheets/sheet1.xml",
+        lambda part: re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="' + size + b'"', part),
+    )
+    async with opened(tmp_path) as database:
+        assert (await load(database, make_table_import("t", content, media_type=XLSX), content)).rows == 2
+        assert await rows(database, "SELECT name, n FROM t ORDER BY n") == [["north", 1], ["south", 2]]
+
+
+async def test_a_workbook_without_a_header_is_as_wide_as_its_widest_row(tmp_path: Path) -> None:
+    import openpyxl
+
+    book, buffer = openpyxl.Workbook(), io.BytesIO()
+    for row in ((1,), (2, 3), (4,)):
+        book.active.append(row)
+    book.save(buffer)
+    content = buffer.getvalue()
+    async with opened(tmp_path) as database:
+        request = make_table_import("t", content, media_type=XLSX, header=False)
+        assert (await load(database, request, content)).rows == 3
+        assert await rows(database, "SELECT * FROM t ORDER BY 1") == [[1, None], [2, 3], [4, None]]
+
+
+async def test_a_sheet_that_is_a_chart_is_passed_over(tmp_path: Path) -> None:
+    content = workbook(chart_first=True)
+    async with opened(tmp_path) as database:
+        found = await load(database, make_table_import("t", content, media_type=XLSX), content)
+        assert (found.rows, found.detected.sheet) == (2, "Sheet")
+        with pytest.raises(NotFound, match="'Chart'; there are Sheet"):
+            await load(database, make_table_import("u", content, media_type=XLSX, sheet="Chart"), content)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("xl/workbook.xml", lambda part: part[: len(part) // 2]),
+        ("xl/worksheets/sheet1.xml", lambda part: part[: len(part) // 2]),
+        ("xl/worksheets/sheet1.xml", lambda part: part.replace(b"<v>2</v>", b"<v>my secret</v>")),
+    ],
+)
+async def test_a_damaged_part_of_a_workbook_is_told_without_what_is_in_it(
+    tmp_path: Path, part: str, change: Callable[[bytes], bytes]
+) -> None:
+    content = with_part(workbook(), part, change)
+    async with opened(tmp_path) as database:
+        with pytest.raises(SourceUnreadable) as refused:
+            await load(database, make_table_import("t", content, media_type=XLSX), content)
+        assert refused.value.code == "source_unreadable.xlsx"
+        assert "secret" not in str(refused.value)
+
+
+async def test_a_key_of_a_parquet_file_is_looked_at_whatever_its_case(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"ID": [1, None], "n": [2, 3]}), buffer)
+    content = buffer.getvalue()
+    async with opened(tmp_path) as database:
+        with pytest.raises(InputInvalid, match="the key is NULL") as refused:
+            request = make_table_import("t", content, media_type=PARQUET, mode="upsert", key=("id",))
+            await load(database, request, content)
+        assert refused.value.code == "input_invalid.key"
 
 
 @pytest.mark.parametrize("media_type", [PARQUET, XLSX])

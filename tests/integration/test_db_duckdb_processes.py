@@ -10,11 +10,15 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from datamind.core.errors import StoreError
 from datamind.core.protocols.database import DatabaseDialect
+from datamind.engine_host import EngineRequest
 from datamind.testing.database_data import load, load_table, make_table_import, rows
 from datamind.testing.providers import ProviderTarget
+from datamind_db_duckdb.engine import open_engine
 
 TARGET = ProviderTarget(
     "db.dialect", "datamind_db_duckdb.dialect:open_dialect", "datamind_db_duckdb.options:DuckDBOptions"
@@ -95,6 +99,19 @@ async def test_a57_the_event_loop_is_not_held_by_a_large_import(tmp_path: Path) 
         await database.aclose()
     assert len(lags) > 10
     assert max(lags) < 0.25
+
+
+async def test_a_file_that_is_refused_is_not_kept_open(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    with duckdb.connect(path) as foreign:
+        foreign.execute("CREATE TABLE theirs (n INTEGER)")
+    engine = open_engine({"path": str(path), "config": {}})
+    with pytest.raises(StoreError) as refused:
+        engine.operations["tables"](EngineRequest({}, (memoryview(b"{}"),)))
+    assert refused.value.code == "store_error.foreign_file"
+    # An instance that is open refuses another configuration.
+    with duckdb.connect(path, config={"threads": "1"}) as foreign:
+        assert foreign.execute("SELECT count(*) FROM theirs").fetchall() == [(0,)]
 
 
 async def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:

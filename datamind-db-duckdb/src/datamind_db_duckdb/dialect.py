@@ -191,8 +191,8 @@ class _Owner:
     ) -> Any:
         """The answer as JSON; what is asked goes as a payload, for it may be long."""
         sent = (json.dumps(args).encode(), *payloads)
-        ends = asyncio.get_running_loop().time() + _LOCK_WAIT_S
         async with self._lease.use():
+            ends = asyncio.get_running_loop().time() + _LOCK_WAIT_S
             self._is_open = True
             while True:
                 try:

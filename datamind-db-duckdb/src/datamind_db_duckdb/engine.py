@@ -60,9 +60,11 @@ def _connect(path: str, config: Mapping[str, str]) -> _Open:
         ) from None
     try:
         Catalogue(connection).prepare()
-    except duckdb.Error as error:
-        connection.close()
-        raise _translated(error) from error
+    except BaseException as error:
+        connection.close()  # or the file stays this process's, with or without the lease
+        if isinstance(error, duckdb.Error):
+            raise _translated(error) from error
+        raise
     return _Open(connection, Queries(connection), Writes(connection))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
@@ -23,7 +22,6 @@ from datamind.capabilities.db.tabular.parsing import (
     plan_columns,
 )
 from datamind.capabilities.db.tabular.sources import ReadOptions, RowSource, TextSource, open_source
-from datamind.core.errors import LimitExceeded
 from datamind.engine_host import EngineReply, EngineRequest
 from datamind_db_duckdb.delimited import Odd, Ragged, as_utf8, careful_batches, fast_batches
 from datamind_db_duckdb.guessing import look_at
@@ -185,19 +183,3 @@ def _guess_encoding(sample: bytes) -> str:
 
     best = from_bytes(sample).best()
     return best.encoding if best is not None else ""
-
-
-def check_archive(file: Any) -> None:
-    """Look at the directory of an office file before anything is unpacked.
-
-    Raises:
-        LimitExceeded: It would unpack to too much.
-    """
-    file.seek(0)
-    with zipfile.ZipFile(file) as archive:
-        entries = archive.infolist()
-    unpacked = sum(entry.file_size for entry in entries)
-    if len(entries) > 10_000 or unpacked > 1 << 30:
-        raise LimitExceeded(
-            f"the file would unpack to {len(entries)} entries and {unpacked} bytes", code="limit_exceeded.archive"
-        )

@@ -28,7 +28,9 @@ def stage_parquet(file: Any, key: Sequence[str], open_stage: Callable[[Any], Sta
         names, renamed = make_column_names(parquet.schema_arrow.names)
         check_key(names, key)
         schema = pa.schema([(f"c{place}", field.type) for place, field in enumerate(parquet.schema_arrow)])
-        rows = _write(parquet, schema, [place for place, name in enumerate(names) if name in key], open_stage)
+        folded = {name.casefold() for name in key}
+        keys = [place for place, name in enumerate(names) if name.casefold() in folded]
+        rows = _write(parquet, schema, keys, open_stage)
     except (pa.ArrowException, OSError) as error:
         raise SourceUnreadable(
             f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet"

@@ -51,16 +51,13 @@ def read_part(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def read_xml(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """One part as a tree. Entities are not defined: a document type is refused."""
-    return parse_xml(read_part(archive, name))
-
-
-def parse_xml(content: bytes) -> ElementTree.Element:
-    """XML as a tree.
+    """One part as a tree.
 
     Raises:
+        NotFound: There is no such part.
         SourceUnreadable: It brings a document type with entities.
     """
+    content = read_part(archive, name)
     if b"<!ENTITY" in content:
         raise SourceUnreadable("its XML defines entities.", code="source_unreadable.broken")
     return ElementTree.fromstring(content)  # noqa: S314 - in the child, without entities, under limits

@@ -30,6 +30,7 @@ from datamind.core.messages import (
     Usage,
 )
 from datamind.core.results import StopReason
+from datamind.core.shielded import finish_despite_cancel
 from datamind.core.source import SourceRef
 from datamind.core.tools import ToolOutput
 from datamind.core.types import DataSurface, Role, ToolEffect
@@ -586,3 +587,34 @@ async def test_a_conversation_that_outgrows_the_budget_is_shortened_by_whole_tur
     assert_valid(sent)
     assert sent[-3:] == (*history[-2:], QUESTION)
     assert 4 < len(sent) < 20
+
+
+async def test_a_cancellation_while_a_stream_is_closed_is_not_lost() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def write(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        async def to_the_end() -> Mapping[str, Any]:
+            begun.set()
+            await go_on.wait()
+            return {}
+
+        return await finish_despite_cancel(to_the_end())
+
+    gate = make_gate(make_tool("look", write))
+    loop = NativeLoop(LoopParts(Role.RETRIEVE, ScriptedModel([calling("look"), "So."]), gate, "Answer shortly."))
+    events = loop.stream_turn(turn_of())
+
+    async def read_one_and_leave() -> None:
+        await anext(events)
+        await begun.wait()
+        await events.aclose()  # type: ignore[attr-defined]
+
+    reader = asyncio.create_task(read_one_and_leave())
+    await begun.wait()
+    await asyncio.sleep(0.01)
+    reader.cancel()
+    await asyncio.sleep(0.01)
+    assert not reader.done(), "what runs is waited for"
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await reader

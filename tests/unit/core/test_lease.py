@@ -256,6 +256,28 @@ async def test_g6_closing_waits_for_what_is_at_work_and_leaves_no_timer(tmp_path
     assert not [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
 
 
+async def test_g6_who_waits_for_another_when_it_is_closed_is_refused_and_holds_nothing(tmp_path):
+    other, lease = Lease(tmp_path), Lease(tmp_path, wait_s=600)
+    engine = Engine(lease)
+
+    async def work() -> None:
+        async with lease.use():
+            raise AssertionError("it is closed")
+
+    async with other.use():
+        waiting = asyncio.create_task(work())
+        await until(other._file.is_wanted, "it waits")
+        closing = asyncio.create_task(lease.aclose())
+        await asyncio.sleep(0)
+    await other.aclose()
+    with pytest.raises(StoreError) as refused:
+        await waiting
+    await closing
+    assert refused.value.code == "store_error.closed"
+    assert engine.closed == 1
+    assert not await held_by(tmp_path)
+
+
 async def test_the_last_engine_that_leaves_gives_it_up(tmp_path):
     lease = Lease(tmp_path, idle_s=600)
     engines = [Engine(lease), Engine(lease)]

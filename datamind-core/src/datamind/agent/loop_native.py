@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
-
-import anyio
 
 from datamind.agent.base import AgentEvent, LoopParts, LoopTurn
 from datamind.agent.run import AgentRun
@@ -18,6 +15,7 @@ from datamind.core.events import ErrorEvent
 from datamind.core.evidence import InferenceResult
 from datamind.core.logging import redactor
 from datamind.core.receipts import StoreResult
+from datamind.core.shielded import finish_despite_cancel
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +47,8 @@ class NativeLoop:
                 yield event
         finally:
             task.cancel()
-            await _ended(task)
+            # A write past its intent is recorded first, whoever cancels the waiting.
+            await finish_despite_cancel(_ended(task))
 
     async def _produce(self, turn: LoopTurn, events: asyncio.Queue[AgentEvent | None]) -> None:
         with bind_request(turn.ctx):
@@ -64,14 +63,7 @@ class NativeLoop:
 
 
 async def _ended(task: asyncio.Future[None]) -> None:
-    """Wait until a cancelled run has stopped, whoever cancels the waiting: a write past its intent is recorded first.
-
-    An anyio scope alone does not hold off ``task.cancel()``.
-    """
-    with anyio.CancelScope(shield=True):
-        while not task.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait({task})
+    await asyncio.wait({task})
 
 
 async def open_loop(ctx: Any, options: Any) -> type[NativeLoop]:

@@ -36,7 +36,8 @@ class Lease:
     G4  A use that cannot have it within ``wait_s`` raises ``store_error.in_use``, which names the holder; nothing was
         begun.
     G5  The death of the holder frees it. A holder that is suspended keeps it.
-    G6  ``aclose`` waits for the uses in progress, gives it up and leaves no timer; a use after it is refused.
+    G6  ``aclose`` waits for the uses in progress, gives it up and leaves no timer; a use after it is refused, and so is
+        one that still waits for another holder.
 
     Belongs to the event loop it was first used in.
 
@@ -110,6 +111,7 @@ class Lease:
                     await finish_despite_cancel(self._give_up())
                 if not self._file.held:
                     await self._take(deadline)
+                    self._refuse_if_closed()  # closed meanwhile: who closes it gives up what was taken
                 self._users += 1
                 self._unused.clear()
                 self._stop_timer()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, BinaryIO, Final, Literal
 
 import anyio.to_thread
@@ -14,7 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, look_at, printable, read_or_keep
+from datamind.capabilities.ingest.files import (
+    Located,
+    PathPolicy,
+    file_uri,
+    is_folder,
+    locate,
+    look_at,
+    printable,
+    read_or_keep,
+)
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.loaders import guess_media_type
 from datamind.capabilities.sides import ReadSide, WriteSide
@@ -206,8 +214,7 @@ async def _plan_file(
     media_type = guess_media_type(name, head)
     if is_text and media_type not in DELIMITED:
         media_type = CSV
-    home, path = _policy(ctx).home, located.path
-    uri = f"file:{printable(path.relative_to(home) if path.is_relative_to(home) else path)}"
+    uri = file_uri(located, _policy(ctx))
     source = SourceRef.of_checksum(
         "file", uri, checksum, media_type=media_type, profile=ctx.request.profile, origin="file"
     )
@@ -248,16 +255,9 @@ async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult
         with ctx.unit.file.opened() as kept:
             return await _writes(ctx).load(new, kept, ctx.unit)
     assert ctx.unit.content is not None  # planned with content
-    with _as_file() as file:
+    with tempfile.TemporaryFile() as file:  # engines read from a descriptor in another process
         await anyio.to_thread.run_sync(_fill, file, ctx.unit.content)
         return await _writes(ctx).load(new, file, ctx.unit)
-
-
-@contextmanager
-def _as_file() -> Iterator[BinaryIO]:
-    # Engines read from a descriptor in another process.
-    with tempfile.TemporaryFile() as file:
-        yield file
 
 
 def _fill(file: BinaryIO, content: bytes) -> None:

@@ -339,4 +339,7 @@ def _denied(located: Located, error: OSError) -> DataMindError:
 
 def _too_large(located: Located, max_bytes: int) -> LimitExceeded:
     shown = printable(located.path.name)
-    return LimitExceeded(f"{shown!r} has more than {max_bytes} bytes", hint="Raise ingest.kb_max_bytes if you mean it.")
+    return LimitExceeded(
+        f"{shown!r} has more than {max_bytes} bytes",
+        hint="ingest.max_bytes, for documents ingest.kb_max_bytes, says how large a file may be.",
+    )
