@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 import pytest
@@ -25,6 +26,18 @@ def test_a_folder_is_stored_file_by_file_without_a_model(run, notes, run_json):
     assert result.stdout.splitlines()[-1].startswith("stored · 3 receipts (kb) · no model · ")
     again = run_json("ingest", "notes")
     assert again["status"] == "unchanged"
+
+
+def test_stopped_before_anything_began_it_counts_no_earlier_receipts(run, notes, monkeypatch):
+    assert run("ingest", "notes").exit_code == 0
+
+    async def stopped(*args, **options):
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr("datamind.agent.builder.build_datamind", stopped)
+    result = run("ingest", "notes")
+    assert result.exit_code == 130
+    assert "Stopped; nothing was written." in result.stderr
 
 
 def test_several_paths_in_one_call(run_json, notes):

@@ -15,7 +15,12 @@ def kb(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", [("ask", "Where do I live?"), ("receipts",), ("receipts", "rcpt_0"), ("trace",), ("why",), ("tools",)]
+    "command",
+    [
+        *(("ask", "Where do I live?"), ("receipts",), ("receipts", "rcpt_0"), ("trace",), ("why",), ("tools",)),
+        *(("db", "tables"), ("db", "describe", "t"), ("db", "query", "SELECT 1"), ("db", "export", "t", "t.csv")),
+        *(("kb", "status"), ("kb", "optimize"), ("kb", "reindex"), ("embed",)),
+    ],
 )
 def test_looking_at_a_profile_that_does_not_exist_makes_none(run, home, command):
     result = run(*command, "--profile", "wrok")
@@ -30,6 +35,14 @@ def test_storing_makes_the_profile_and_says_so_once(run):
     assert "profile work is new" in first.stderr
     assert "is new" not in second.stderr
     assert run("ask", "What is my bike?", "--profile", "work").exit_code == 0
+
+
+def test_chat_and_imports_say_that_a_profile_is_new(run, home):
+    (home / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    (home / "cut.jsonl").write_text('{"text": "The heron nests in May."}\n')
+    assert "profile first is new" in run("chat", "--profile", "first", stdin="/quit\n").stderr
+    assert "profile second is new" in run("db", "import", "t.csv", "--profile", "second").stderr
+    assert "profile third is new" in run("kb", "add-chunks", "cut.jsonl", "--no-wait", "--profile", "third").stderr
 
 
 def test_a_receipt_is_named_by_its_beginning(run, run_json):

@@ -10,7 +10,7 @@ from datamind_cli.exits import ExitCode
 from datamind_cli.ingesting import show_store_result
 from datamind_cli.records import answer_status, show_evidence, show_notices
 from datamind_cli.render import Output, TextStream
-from datamind_cli.session import load_settings, opened_system, run
+from datamind_cli.session import opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 from datamind_cli.streams import is_terminal
 
@@ -39,11 +39,10 @@ async def _chat(state: State, session: str) -> ExitCode:
     from datamind.core.types import new_id
 
     out = Output(state)
-    settings = load_settings(state)
     session = session or new_id("session")
-    out.note(f"session {session}")
-    out.note(_HELP)
-    async with opened_system(state, settings) as system:
+    async with opened_for_writing(state) as system:
+        out.note(f"session {session}")
+        out.note(_HELP)
         while line := await typed(_read):
             words = line.strip()
             if words == "/quit":

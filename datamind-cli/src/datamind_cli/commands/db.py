@@ -9,7 +9,7 @@ import click
 
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output, count_of, shorten
-from datamind_cli.session import given_text, opened_system, run
+from datamind_cli.session import given_text, opened_for_reading, opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def tables(ctx: click.Context) -> int:
 async def _tables(state: State) -> ExitCode:
     out = Output(state)
     found: list[dict[str, Any]] = []
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         offset: int | None = 0
         while offset is not None:
             outcome = await _read(system, "db_list_tables", {"offset": offset, "limit": 200})
@@ -69,7 +69,7 @@ def describe(ctx: click.Context, table: str) -> int:
 
 async def _describe(state: State, table: str) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         outcome = await _read(system, "db_describe_table", {"table": table})
     samples = [found for item in outcome.evidence if (found := item.table()) is not None]
     if out.is_json:
@@ -107,7 +107,7 @@ async def _import(state: State, path: str, given: dict[str, Any]) -> ExitCode:
 
     out = Output(state)
     arguments = {**given, "key": list(given["key"])}
-    async with opened_system(state) as system:
+    async with opened_for_writing(state) as system:
         outcome = await written_from_path(system, "db_import_path", path, arguments)
     if out.is_json:
         out.json(list(outcome.receipts))
@@ -152,7 +152,7 @@ def query(ctx: click.Context, sql: tuple[str, ...], as_csv: bool, limit: int) ->
 
 async def _query(state: State, statement: str, limit: int, *, as_csv: bool) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         found = await system.sql(statement, max_rows=limit)
     if out.is_json:
         out.json({"columns": found.columns, "kinds": found.kinds, "rows": found.rows, "total": found.total})
@@ -194,7 +194,7 @@ async def _export(state: State, table: str, file: Path, *, force: bool) -> ExitC
     from datamind_cli.exporting import export_pages
 
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         known = await _read(system, "db_describe_table", {"table": table})
         statement = f"SELECT * FROM {quoted(known.data['table'])}"  # noqa: S608 - a quoted name
         rows = await export_pages(read_pages(system, statement), file, replace=force)

@@ -5,7 +5,7 @@ import click
 from datamind_cli.embedding import drained, outcome_of_drain, show_drain
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, run
 from datamind_cli.state import State, common_options, state_of
 
 
@@ -25,7 +25,7 @@ def cli(ctx: click.Context, timeout_s: float | None) -> int:
 
 async def _embed(state: State, timeout_s: float | None) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         report = await drained(system, state, timeout_s=timeout_s)
     if out.is_json:
         out.json(report)

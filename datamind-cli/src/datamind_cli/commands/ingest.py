@@ -61,7 +61,7 @@ async def _ingest(
     state: State, paths: Sequence[Path], session: str, key: str, *, waits: bool, drops_gone: bool
 ) -> ExitCode:
     out = Output(state)
-    before = 0
+    before: int | None = None
     result: StoreResult | None = None
     report: DrainReport | None = None
     try:
@@ -88,9 +88,12 @@ async def _ingest(
     return outcome_of(result)
 
 
-async def _say_what_stays(state: State, out: Output, before: int) -> None:
-    # Opened anew: a write that was past its intent has its receipt only now.
-    async with opened_system(state) as system:
-        written = await system.receipts.count() - before
+async def _say_what_stays(state: State, out: Output, before: int | None) -> None:
+    """``before``: how many receipts there were; None when nothing had begun yet."""
+    written = 0
+    if before is not None:
+        # Opened anew: a write that was past its intent has its receipt only now.
+        async with opened_system(state) as system:
+            written = await system.receipts.count() - before
     kept = f"{count_of(written, 'receipt')} {'stays' if written == 1 else 'stay'}" if written else "nothing was written"
     out.note(f"Stopped; {kept}. The same command goes on where it stopped.")

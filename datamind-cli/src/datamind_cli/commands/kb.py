@@ -8,7 +8,7 @@ from datamind.core.errors import SurfaceUnavailable
 from datamind_cli.exits import ExitCode
 from datamind_cli.records import show_receipts, show_rejected
 from datamind_cli.render import Output, count_of
-from datamind_cli.session import opened_system, run
+from datamind_cli.session import opened_for_reading, opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ async def _add_chunks(state: State, path: str, no_wait: bool) -> ExitCode:
     from datamind_cli.ingesting import written_from_path
 
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_writing(state) as system:
         outcome = await written_from_path(system, "kb_add_chunks", path, {})
         drain = None if no_wait else await drained(system, state)
     if out.is_json:
@@ -88,7 +88,7 @@ async def _add_chunks(state: State, path: str, no_wait: bool) -> ExitCode:
 
 async def _status(state: State) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         told = await _told(system)
     if out.is_json:
         out.json(told)
@@ -99,7 +99,7 @@ async def _status(state: State) -> ExitCode:
 
 async def _optimize(state: State) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         before = await _told(system)
         done = await system.services.write.kb.optimize()
         after = await _told(system)
@@ -116,7 +116,7 @@ async def _reindex(state: State) -> ExitCode:
     from datamind.core.types import Role
 
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         outcome = await system.call("kb_reindex", {}, role=Role.STORE)
     if out.is_json:
         out.json(list(outcome.receipts))
