@@ -76,11 +76,15 @@ async def test_a74_kill_during_replacing_leaves_one_whole_generation(tmp_path: P
 async def test_c30_the_owner_is_killed_after_a_commit_and_all_is_there(tmp_path: Path) -> None:
     database = await TARGET.open(tmp_path)
     try:
-        await load_table(database, "t", "a\n1\n2\n")
+        await load_table(database, "t", "a,b\n1,x\n2,y\n")
+        await load_table(database, "t", "a,b\n2,z\n", mode="upsert", key=("a",))
+        await load_table(database, "r", "a\n7\n8\n")
+        await load_table(database, "r", "a\n9\n", mode="replace")
         for pid in children_of(os.getpid()):
             os.kill(pid, signal.SIGKILL)
-        assert await rows(database, "SELECT count(*) FROM t") == [[2]]
-        assert (await load_table(database, "t", "a\n3\n")).status == "appended"
+        assert await rows(database, "SELECT a, b FROM t ORDER BY a") == [[1, "x"], [2, "z"]]
+        assert await rows(database, "SELECT a FROM r") == [[9]]
+        assert (await load_table(database, "t", "a,b\n3,w\n")).status == "appended"
     finally:
         await database.aclose()
 
