@@ -131,7 +131,7 @@ async def _renew_vectors(state: State, no_wait: bool) -> ExitCode:
     from datamind_cli.embedding import drained, outcome_of_drain, show_drain
 
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         waiting = await system.services.vectors.drop_passages()
         report = None if no_wait else await drained(system, state)
     if out.is_json:
