@@ -6,15 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from datamind_cli.state import State
 from datamind_cli.streams import can_show, echo, is_terminal, printable, printable_json, printable_line
 
-_REDACTED: Final = "[redacted]"
-_MIN_SECRET: Final = 6  # shorter ones would hide ordinary words
+if TYPE_CHECKING:
+    from datamind.core.logging import Redactor
 
 
 class Output:
@@ -89,14 +89,16 @@ class Output:
     @property
     def longest_secret(self) -> int:
         """Characters of the longest text that ``hidden`` replaces; 1 when there is none."""
-        return max((len(secret) for secret in self._state.secrets), default=1)
+        return self._redactor().longest if self._state.secrets else 1
 
     def hidden(self, text: str) -> str:
-        """The text without the secrets of the settings."""
-        for secret in sorted(self._state.secrets, key=len, reverse=True):
-            if len(secret) >= _MIN_SECRET:
-                text = text.replace(secret, _REDACTED)
-        return text
+        """The text without the secrets of the settings, in whatever form."""
+        return self._redactor().known(text) if self._state.secrets else text
+
+    def _redactor(self) -> Redactor:
+        from datamind.core.logging import Redactor
+
+        return Redactor(self._state.secrets)
 
 
 class TextStream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import unicodedata
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -116,6 +117,17 @@ def test_b27_a_secret_of_the_settings_is_in_no_output(capsys):
     captured = capsys.readouterr()
     assert SECRET not in captured.out + captured.err
     assert captured.out.count("[redacted]") == 6
+
+
+def test_b27_a_secret_is_hidden_in_the_forms_that_outputs_give_it(capsys):
+    secret = 'pa"ss/wörd 42'
+    out = Output(State(secrets=frozenset({secret})))
+    out.json({"a": secret})
+    out.json_line({"a": secret})
+    out.line(f"https://gateway/?key={quote(secret, safe='')}")
+    captured = capsys.readouterr().out
+    assert "42" not in captured
+    assert captured.count("[redacted]") == 3
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12))

@@ -32,7 +32,7 @@ _IN_EVERY_PATTERN = re.compile(r"[-:=\s]")
 class Redactor:
     """Removes known secrets, then what looks like one.
 
-    Known values are found as they are, URL-encoded and in base64. One object serves logs, audit, errors,
+    Known values are found as they are, in JSON, URL-encoded and in base64. One object serves logs, audit, errors,
     streams and the command line, so that a secret added once is hidden everywhere.
     """
 
@@ -46,13 +46,24 @@ class Redactor:
         if len(secret) < _MIN_SECRET:
             return
         encoded = base64.b64encode(secret.encode()).decode()
-        for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], encoded, encoded.rstrip("=")):
+        as_json = (json.dumps(secret, ensure_ascii=escaped)[1:-1] for escaped in (True, False))
+        for form in (secret, quote(secret, safe=""), *as_json, encoded, encoded.rstrip("=")):
             self._known[form] = None
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest form of a known secret; 1 when there is none."""
+        return max(map(len, self._known), default=1)
+
+    def known(self, text: str) -> str:
+        """``text`` without the known secrets alone: for what is shown as it is stored."""
+        for secret in sorted(self._known, key=len, reverse=True):
+            text = text.replace(secret, REDACTED)
+        return text
 
     def text(self, text: str) -> str:
         """``text`` without secrets."""
-        for secret in sorted(self._known, key=len, reverse=True):
-            text = text.replace(secret, REDACTED)
+        text = self.known(text)
         if not _IN_EVERY_PATTERN.search(text):
             return text
         for pattern in _PATTERNS[:-1]:
