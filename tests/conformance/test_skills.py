@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from datamind.testing.conformance.skills import SkillSourceConformance
+from datamind.testing.conformance.skills import SkillFilesConformance, SkillSourceConformance
 from datamind.testing.providers import make_provider_context
 
 
@@ -25,3 +25,8 @@ class TestProfileSkills(SkillSourceConformance):
         shared = data_dir.parent / "common-skills"
         shared.mkdir(exist_ok=True)
         return data_dir / "skills", shared
+
+
+class TestProfileSkillFiles(SkillFilesConformance):
+    factory = "datamind_skills.source:open_source"
+    options_model = "datamind_skills.options:SkillSourceOptions"

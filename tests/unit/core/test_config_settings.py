@@ -267,7 +267,7 @@ def test_a69_a_setting_of_what_does_not_exist_yet_is_unknown(key):
         ({"llm": {"max_turns": 3}}, "did you mean agent.max_turns?"),
         ({"llm": {"base_url": "x"}}, "llm has: api_base, api_key, protocol,"),
         ({"llm": {"options.": "x"}}, "llm.options. (in the call) is not a setting"),
-        ({"ingest": {"options": {}}}, "ingest.options (in the call) is not a setting"),
+        ({"data": {"options": {}}}, "data.options (in the call) is not a setting"),
         ({"model": "x"}, "did you mean llm.model?"),
         ({"retreival": {}}, "did you mean the section retrieval?"),
         ({"zzz": {}}, "sections are: llm, embedding, retrieval,"),

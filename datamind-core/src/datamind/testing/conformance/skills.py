@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from datamind.core.errors import DataMindError, InputInvalid
-from datamind.core.protocols.skills import Skill, SkillDraft, SkillReader, SkillSource
+from datamind.core.errors import DataMindError, InputInvalid, SourceUnreadable
+from datamind.core.protocols.skills import ReadsSkillFiles, Skill, SkillDraft, SkillReader, SkillSource
 from datamind.plugins import ProviderKind
 from datamind.testing.conformance.base import ProviderConformance
 from datamind.testing.conformance.kb_store import WRITING
@@ -285,6 +285,32 @@ async def removed(source: SkillSource, name: str) -> bool:
         return await source.remove(name)
     except DataMindError:
         return False
+
+
+class SkillFilesConformance(ProviderConformance):
+    """Tests of ReadsSkillFiles, for a skill source that has it."""
+
+    protocols = (ReadsSkillFiles,)
+    kind = ProviderKind.SKILLS_SOURCE
+
+    async def test_g1_what_a_file_describes_is_what_is_put(self, tmp_path: Path) -> None:
+        """Read, put and asked for again; the folder names a skill whose file does not."""
+        async with self.opened(tmp_path) as source:
+            assert isinstance(source, ReadsSkillFiles) and isinstance(source, SkillSource)
+            named = b"---\nname: backup\ndescription: Restore a backup.\n---\nStop the server first.\n"
+            for content in (named, named.replace(b"name: backup\n", b"")):
+                draft = source.read_skill_file(content, "backup")
+                await source.put(draft)
+                skill = await source.skill("backup")
+                assert skill is not None and draft_of(skill) == draft == _BACKUP
+
+    @pytest.mark.parametrize("content", [b"", b"\x00\xff", b"no front matter", b"---\nname: [\n---\n"])
+    async def test_what_is_no_skill_file_is_refused(self, tmp_path: Path, content: bytes) -> None:
+        """In one line of a known code."""
+        async with self.opened(tmp_path) as source:
+            assert isinstance(source, ReadsSkillFiles)
+            with pytest.raises((SourceUnreadable, InputInvalid)):
+                source.read_skill_file(content, "backup")
 
 
 def draft_of(skill: Skill) -> SkillDraft:
