@@ -43,7 +43,7 @@ def datamind(tmp_path: Path, site: Path) -> Datamind:
 def reading(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Datamind:
     """A profile that holds one memory and one answer; for tests that only read."""
     home = tmp_path_factory.mktemp("home")
-    keys = {"DATAMIND__HOOKS__AUDIT_KEY": str(home / "keys"), "DATAMIND__HOOKS__AUDIT_ANCHOR": str(home / "anchors")}
+    keys = {"DATAMIND__HOOKS__AUDIT_KEY": str(home / "keys")}
     datamind = Datamind(home, site, {**ENVIRON, **keys})
     assert datamind.run("store", MIXED).code == 0
     assert datamind.run("ask", QUESTION).code == 0
@@ -192,7 +192,7 @@ def receipts_of(datamind: Datamind) -> list[dict]:
 
 
 def test_ctrl_c_during_ingest_keeps_what_was_acknowledged_and_says_so(datamind):
-    make_files(datamind.home / "notes", 200)
+    make_files(datamind.home / "notes", 1_500)
     process = datamind.start("ingest", "notes")
     control = datamind.home / "storage" / "default" / "control.db"
     deadline = time.monotonic() + 30
@@ -204,13 +204,13 @@ def test_ctrl_c_during_ingest_keeps_what_was_acknowledged_and_says_so(datamind):
     said = re.search(rb"Stopped; (\d+) receipts? stay", errors)
     assert said, errors
     receipts = receipts_of(datamind)
-    assert 0 < len(receipts) == int(said[1]) < 200
+    assert 0 < len(receipts) == int(said[1]) < 1_500
     assert {receipt["result"]["status"] for receipt in receipts} == {"stored"}
     again = datamind.run("ingest", "notes", "--json")
     assert again.code == 0, again.err
     statuses = [receipt["result"]["status"] for receipt in json.loads(again.out)["receipts"]]
     assert statuses.count("unchanged") == len(receipts)
-    assert statuses.count("stored") == 200 - len(receipts)
+    assert statuses.count("stored") == 1_500 - len(receipts)
 
 
 def written(control: Path) -> int:
