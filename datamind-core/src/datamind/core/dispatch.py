@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from datamind.core.arguments import read_arguments
 from datamind.core.context import AskedCall, RequestContext, ToolContext
-from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError, ToolFailed
+from datamind.core.errors import AccessDenied, ApprovalRequired, BudgetExceeded, DataMindError, ToolFailed, unforeseen
 from datamind.core.hooks import AskUser, Deny, HookChain, PendingCall, Revise, Verdict
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome, bounded, outcome_of_error
@@ -219,10 +219,10 @@ async def _run(pending: PendingCall, call: ToolCall, ctx: RequestContext, gate: 
         return _failed(pending, _unforeseen(spec.name, error))
 
 
-def _unforeseen(name: str, error: Exception) -> ToolFailed:
+def _unforeseen(name: str, error: Exception) -> DataMindError:
     # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
     log.error("%s failed", name, exc_info=error)
-    return ToolFailed(f"{name[:80]} failed ({type(error).__name__})")
+    return unforeseen(name, error)
 
 
 def _failed(pending: PendingCall, error: DataMindError, *, denied: bool = False) -> ToolOutcome:

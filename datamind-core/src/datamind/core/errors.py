@@ -31,6 +31,7 @@ changes its first part. ``datamind explain CODE`` prints the page of a code.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -217,3 +218,14 @@ def _descendants(kind: type[DataMindError]) -> Iterator[type[DataMindError]]:
     for below in kind.__subclasses__():
         yield below
         yield from _descendants(below)
+
+
+def unforeseen(tool: str, error: BaseException) -> DataMindError:
+    """The error of a tool whose code raised what it does not declare; a full disk is told as what it is."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return StoreError(
+            f"{tool[:80]} failed: the disk is full.",
+            code="store_error.disk_full",
+            hint="Free some space and try again.",
+        )
+    return ToolFailed(f"{tool[:80]} failed ({type(error).__name__})")

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from datamind.capabilities.control.intent import Intent
-from datamind.core.errors import ConfigError, DataMindError, IntegrityError, StoreError, SurfaceUnavailable, ToolFailed
+from datamind.core.errors import (
+    ConfigError,
+    DataMindError,
+    IntegrityError,
+    StoreError,
+    SurfaceUnavailable,
+    unforeseen,
+)
 from datamind.core.receipts import IngestReceipt, SurfaceWriteResult, WriteError, overall_status
 from datamind.core.tools import ReadBack, ToolOutput, ToolSpec
 
@@ -49,7 +56,7 @@ def write_error(spec: ToolSpec, error: Exception) -> WriteError:
     if not isinstance(error, DataMindError):
         # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
         log.error("%s failed", spec.name, exc_info=error)
-        error = ToolFailed(f"{spec.name} failed ({type(error).__name__})")
+        error = unforeseen(spec.name, error)
     return WriteError(code=error.code, message=str(error), retryable=error.retryable)
 
 
