@@ -79,7 +79,8 @@ class Trial:
         if set(statuses) == {"failed"}:
             assert recovered["disk"] == self.states[0], "a failed write has left something"
         assert (retried["is_error"], retried["ledger"]["audit"]) == (False, []), retried["message"]
-        assert {receipt["result"]["status"] for receipt in retried["receipts"]} == {"stored"}
+        # A file of a folder may be there already: then a look at the store says so.
+        assert {receipt["result"]["status"] for receipt in retried["receipts"]} <= {"stored", "unchanged"}
         assert retried["disk"] == self.states[-1]
 
 
