@@ -8,11 +8,13 @@ from typing import NoReturn
 
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
+from datamind.capabilities.ingest.files import PathPolicy
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.kb.service import KBReads
 from datamind.capabilities.kb.writes import KBWrites
 from datamind.capabilities.memory.service import MemoryReads, MemoryWrites
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
+from datamind.core.context import ToolContext
 from datamind.core.errors import SurfaceUnavailable
 from datamind.core.types import SHARED_PROFILE, DataSurface
 
@@ -116,3 +118,9 @@ class WriteSide:
 def _off(reasons: Mapping[DataSurface, str], surface: DataSurface) -> NoReturn:
     reason = reasons.get(surface, "it was not enabled")
     raise SurfaceUnavailable(f"the {surface} surface is off: {reason}")
+
+
+def path_policy(ctx: ToolContext) -> PathPolicy:
+    """Which files the request of a write may read."""
+    side: WriteSide = ctx.side
+    return side.paths.for_request(ctx.request)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any, BinaryIO, Final, Literal
 
 import anyio.to_thread
@@ -13,21 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import (
-    Located,
-    PathPolicy,
-    file_uri,
-    is_folder,
-    locate,
-    look_at,
-    printable,
-    read_or_keep,
-)
-from datamind.capabilities.ingest.folder import survey
-from datamind.capabilities.ingest.loaders import guess_media_type
-from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.capabilities.ingest.files import Located, is_folder, locate
+from datamind.capabilities.ingest.taking import FileTaking, plan_each, planned_write
+from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
 from datamind.core.context import ToolContext
-from datamind.core.errors import DataMindError, InputInvalid
+from datamind.core.errors import InputInvalid
 from datamind.core.hooks import Candidates
 from datamind.core.kept import KeptFile
 from datamind.core.protocols.database import ImportMode, TableColumn, TableDescription
@@ -38,8 +29,6 @@ from datamind.core.types import DataSurface, ToolEffect
 
 _RECORD_BYTES: Final = 16 * 1024 * 1024
 _STATEMENT_CHARS: Final = 65_536
-_SNIFFED_BYTES: Final = 4_096
-_HELD_BYTES: Final = 1024 * 1024  # larger files are never in memory whole
 _PAGE_ROWS: Final = 50
 _SAMPLE_ROWS: Final = 5
 
@@ -183,42 +172,28 @@ def _page(page: Page) -> ToolOutput:
 
 async def _plan_csv(args: ImportCsvArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
     given = {"encoding": args.encoding, "delimiter": args.delimiter, "header": args.header}
-    yield await _plan_file(locate(args.path, _policy(ctx)), args, ctx, given, is_text=True)
+    taking = _taking(ctx, lambda found: found if found in DELIMITED else CSV)
+    yield await _plan_file(locate(args.path, taking.policy), args, taking, given)
 
 
 async def _plan_path(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
-    located = locate(args.path, _policy(ctx))
-    given = {"sheet": args.sheet}
-    if not await anyio.to_thread.run_sync(is_folder, located):
-        yield await _plan_file(located, args, ctx, given)
-        return
-    if args.table:
+    taking = _taking(ctx)
+    located = locate(args.path, taking.policy)
+    if bool(args.table) and await anyio.to_thread.run_sync(is_folder, located):
         raise InputInvalid("a folder gives a table for each file; leave `table` out, or import its files one by one")
-    found = await anyio.to_thread.run_sync(survey, located, _policy(ctx))
-    for below in found.of(DataSurface.DB):
-        try:
-            yield await _plan_file(below, args, ctx, given)
-        except DataMindError as error:
-            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+    plan = partial(_plan_file, args=args, taking=taking, given={"sheet": args.sheet})
+    async for unit in plan_each(located, taking.policy, DataSurface.DB, plan):
+        yield unit
 
 
-async def _plan_file(
-    located: Located, args: _IntoTable, ctx: ToolContext, given: Mapping[str, Any], *, is_text: bool = False
-) -> PlannedWrite:
-    limit, folder = _writes(ctx).max_bytes, _writes(ctx).folder
-    content = await anyio.to_thread.run_sync(
-        lambda: read_or_keep(located, max_bytes=limit, keep_above=_HELD_BYTES, folder=folder)
-    )
-    head, checksum = look_at(content, _SNIFFED_BYTES)
-    name = printable(located.path.name)
-    media_type = guess_media_type(name, head)
-    if is_text and media_type not in DELIMITED:
-        media_type = CSV
-    uri = file_uri(located, _policy(ctx))
-    source = SourceRef.of_checksum(
-        "file", uri, checksum, media_type=media_type, profile=ctx.request.profile, origin="file"
-    )
-    return _planned(args, args.table or table_name_of(name), source, content, given, name)
+def _taking(ctx: ToolContext, media_type: Callable[[str], str] = str) -> FileTaking:
+    writes = _writes(ctx)
+    return FileTaking(path_policy(ctx), ctx.request.profile, writes.max_bytes, writes.folder, media_type)
+
+
+async def _plan_file(located: Located, args: _IntoTable, taking: FileTaking, given: Mapping[str, Any]) -> PlannedWrite:
+    taken = await taking.take(located)
+    return _planned(args, args.table or table_name_of(taken.name), taken.source, taken.content, given, taken.name)
 
 
 async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
@@ -243,9 +218,7 @@ def _planned(
         "force": args.force,
         **given,
     }
-    if isinstance(content, KeptFile):
-        return PlannedWrite(wanted, file=content, source=source, label=label)
-    return PlannedWrite(wanted, content=content, source=source, label=label)
+    return planned_write(wanted, content, source=source, label=label)
 
 
 async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
@@ -323,11 +296,6 @@ async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     there = await _reads(ctx).find(result.ids[0]) is not None
     return ReadBack(not there, "the table is still found" if there else "the table is not found")
-
-
-def _policy(ctx: ToolContext) -> PathPolicy:
-    side: WriteSide = ctx.side
-    return side.paths.for_request(ctx.request)
 
 
 def _reads(ctx: ToolContext) -> DatabaseReads:

@@ -27,15 +27,14 @@ from datamind.capabilities.graph.rows import make_assertion
 from datamind.capabilities.graph.service import GraphReads, GraphWrites
 from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of, to_ntriples
 from datamind.capabilities.graph.walks import Walk, WalkLimits
-from datamind.capabilities.ingest.files import Located, PathPolicy, is_folder, locate, look_at, printable, read_or_keep
-from datamind.capabilities.ingest.folder import survey
-from datamind.capabilities.ingest.loaders import guess_media_type, named_media_type
-from datamind.capabilities.sides import WriteSide
+from datamind.capabilities.ingest.files import Located, locate
+from datamind.capabilities.ingest.loaders import named_media_type
+from datamind.capabilities.ingest.taking import FileTaking, plan_each, planned_write
+from datamind.capabilities.sides import WriteSide, path_policy
 from datamind.core.context import ToolContext, WriteUnit
-from datamind.core.errors import ArgumentsInvalid, DataMindError, InputInvalid
+from datamind.core.errors import ArgumentsInvalid, InputInvalid
 from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
-from datamind.core.kept import KeptFile
 from datamind.core.protocols.graph import Assertion, Term
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
@@ -43,9 +42,7 @@ from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Se
 from datamind.core.types import DataSurface, ToolEffect
 
 _ARGUMENT_BYTES = 4 * 1024 * 1024
-_SNIFFED_BYTES = 4_096
 _PATH_RESULTS = 5_000
-_HELD_BYTES = 1024 * 1024  # larger files are never in memory whole
 
 
 async def _search(args: SearchEntitiesArguments, ctx: ToolContext) -> ToolOutput:
@@ -167,38 +164,16 @@ async def _upsert(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResu
 
 
 async def _plan_import(args: ImportPathArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
-    located = locate(args.path, _policy(ctx))
-    if not await anyio.to_thread.run_sync(is_folder, located):
-        yield await _plan_file(located, ctx)
-        return
-    found = await anyio.to_thread.run_sync(survey, located, _policy(ctx))
-    for below in found.of(DataSurface.GRAPH):
-        try:
-            yield await _plan_file(below, ctx)
-        except DataMindError as error:
-            yield Refusal(printable("/".join(below.parts)), error.code, str(error))
+    policy, writes = path_policy(ctx), _writes(ctx)
+    taking = FileTaking(policy, ctx.request.profile, writes.max_bytes, writes.folder)
 
+    async def plan(located: Located) -> PlannedWrite:
+        taken = await taking.take(located)
+        wanted = {"source": taken.source.model_dump(mode="json")}
+        return planned_write(wanted, taken.content, source=taken.source, label=taken.name)
 
-async def _plan_file(located: Located, ctx: ToolContext) -> PlannedWrite:
-    limit, folder = _writes(ctx).max_bytes, _writes(ctx).folder
-    content = await anyio.to_thread.run_sync(
-        lambda: read_or_keep(located, max_bytes=limit, keep_above=_HELD_BYTES, folder=folder)
-    )
-    head, checksum = look_at(content, _SNIFFED_BYTES)
-    name, home = printable(located.path.name), _policy(ctx).home
-    shown = located.path.relative_to(home) if located.path.is_relative_to(home) else located.path
-    source = SourceRef.of_checksum(
-        "file",
-        f"file:{printable(shown)}",
-        checksum,
-        media_type=guess_media_type(name, head),
-        profile=ctx.request.profile,
-        origin="file",
-    )
-    wanted = {"source": source.model_dump(mode="json")}
-    if isinstance(content, KeptFile):
-        return PlannedWrite(wanted, file=content, source=source, label=name)
-    return PlannedWrite(wanted, content=content, source=source, label=name)
+    async for unit in plan_each(locate(args.path, policy), policy, DataSurface.GRAPH, plan):
+        yield unit
 
 
 async def _import(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
@@ -266,11 +241,6 @@ async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     left = await _graph(ctx).holding(result.ids)
     return ReadBack(not left.ids, f"{len(left.ids)} of {len(result.ids)} found")
-
-
-def _policy(ctx: ToolContext) -> PathPolicy:
-    side: WriteSide = ctx.side
-    return side.paths.for_request(ctx.request)
 
 
 def _graph(ctx: ToolContext) -> GraphReads:

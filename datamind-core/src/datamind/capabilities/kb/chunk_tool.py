@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from datamind.capabilities.ingest.files import file_uri, locate, printable, read_file
 from datamind.capabilities.kb.chunks import GIVEN, ChunkLines, read_chunks
-from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
 from datamind.core.context import ToolContext
 from datamind.core.errors import ArgumentsInvalid, InputInvalid
 from datamind.core.receipts import Detected, SurfaceWriteResult
@@ -55,7 +55,7 @@ async def _plan(args: AddChunksArguments, ctx: ToolContext) -> AsyncIterator[Pla
         )
         yield PlannedWrite({"name": GIVEN, "is_file": False}, content=content, source=source, label="chunks")
         return
-    policy = side.paths.for_request(ctx.request)
+    policy = path_policy(ctx)
     located = locate(args.path, policy)
     content = await anyio.to_thread.run_sync(partial(read_file, located, max_bytes=side.kb.max_bytes))
     uri = file_uri(located, policy)

@@ -9,17 +9,13 @@ from typing import Any, Literal
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from datamind.capabilities.ingest.files import (
-    PathPolicy,
-    is_folder,
-    locate,
-)
+from datamind.capabilities.ingest.files import is_folder, locate
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.kb.chunk_tool import chunk_tool
 from datamind.capabilities.kb.planning import FileReading, Metadata, planned_document
 from datamind.capabilities.kb.service import KBReads
 from datamind.capabilities.kb.writes import DocumentUnit, KBWrites
-from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
 from datamind.core.context import ToolContext
 from datamind.core.errors import ArgumentsInvalid
 from datamind.core.hooks import Candidates
@@ -243,12 +239,6 @@ async def _are_there(results: Sequence[SurfaceWriteResult], ctx: ToolContext) ->
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     seen = await _kb(ctx).present(result.ids)
     return ReadBack(seen == 0, f"{seen} of {len(result.ids)} documents found")
-
-
-def path_policy(ctx: ToolContext) -> PathPolicy:
-    """What this request may read."""
-    side: WriteSide = ctx.side
-    return side.paths.for_request(ctx.request)
 
 
 def _kb(ctx: ToolContext) -> KBReads:
