@@ -17,7 +17,7 @@ from datamind.core.messages import (
     Usage,
 )
 from datamind_model_offline.conversation import Conversation, call_id, read_request
-from datamind_model_offline.planning import WRITE_TOOLS, Plan
+from datamind_model_offline.planning import READ_TOOLS, WRITE_TOOLS, Plan
 
 NAME: Final = "offline"
 _FREE: Final = Usage(cost_usd=0.0)
@@ -73,15 +73,10 @@ def _plan(conversation: Conversation) -> Plan:
 
 
 def _stores(conversation: Conversation) -> bool:
-    """Whether this is StoreAgent: it holds WRITE tools alone. A last turn without tools is told by the calls so far."""
+    """Whether this is StoreAgent. A last turn without tools is told by the calls so far."""
     names = set(conversation.tools) or {step.name for step in conversation.steps}
-    return bool(names) and names <= WRITE_TOOLS | {name for name in names if _is_write(name)}
-
-
-def _is_write(name: str) -> bool:
-    return name.startswith(
-        ("db_import", "db_create", "db_drop", "db_remove", "graph_upsert", "graph_add", "graph_import", "graph_delete")
-    )
+    # One tool that reads is enough to be a reader: a registry filled wrongly must not turn a question into a write.
+    return names.isdisjoint(READ_TOOLS) and not names.isdisjoint(WRITE_TOOLS)
 
 
 def _calls(plan: Plan, first: int) -> tuple[ToolCall, ...]:

@@ -20,12 +20,7 @@ from datamind_model_offline.text_index import TextIndex, index_of
 from datamind_model_offline.weights import CHOICE, TRUST
 
 _COVERAGE: Final = ("own", "related", "head", "before", "chunk", "missing")
-FEATURES: Final = (
-    *_COVERAGE, "names_missing", "names_far", "worst", "kind", "kind_missing", "cue", "unit", "unit_missing", "near",
-    "phrase", "share", "rank", "length", "new", "faq", "bare", "whose", "mine", "attribute_missing",
-    "relation_missing",
-)  # fmt: skip
-"""The first six say where the question's words stand, by rarity: in the unit itself, by a related word, in its
+"""They say where the question's words stand, by rarity: in the unit itself, by a related word, in its
 headings, before it in the paragraph, elsewhere in the result, or nowhere."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-zÀ-ÿ][\w'’-]*(?![\w'’:-])")

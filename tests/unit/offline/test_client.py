@@ -111,6 +111,11 @@ async def test_the_tools_decide_the_role(tools, name):
     assert [call.name for call in reply.message.calls] == [name]
 
 
+async def test_a_tool_of_a_plugin_does_not_make_a_writer_a_reader():
+    reply = await ask(Message.user("I live in Oslo."), tools=(*WRITES, "db_remove_import", "tides_save_forecast"))
+    assert [call.name for call in reply.message.calls] == ["memory_save"]
+
+
 async def test_one_reading_tool_is_enough_to_be_a_reader():
     """A registry filled wrongly must not turn a question into a write."""
     reply = await ask(Message.user("I live in Oslo."), tools=(*WRITES, "memory_recall"))

@@ -153,9 +153,6 @@ class _Composer:
             return None
         return replace(base, aggregate="average" if averaged else "sum", measure=measure)
 
-    def _is_asked(self, measure: Column) -> bool:
-        return self.reading.cue("price", "howold", "howlong", "sum", "average") is not None and measure.kind == "number"
-
     def _named(self) -> bool:
         return any(name.kind == "table" for name in self.reading.names)
 

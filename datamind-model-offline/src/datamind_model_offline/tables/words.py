@@ -179,7 +179,6 @@ HAN_ENDS: Final = (
     "额",
 )
 HAN_FRONTS: Final = ("所在", "所属", "目前", "当前", "主要")
-HAN_UNITS: Final = ("万元", "元", "公斤", "千克", "厘米", "公里", "米", "人", "天", "岁", "小时", "分钟", "平方米")
 ADDITIVE: Final = frozenset(
     [
         "amount",
