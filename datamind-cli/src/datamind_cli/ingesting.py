@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from datamind_cli.exits import ExitCode, exit_code_of_failures
@@ -13,8 +12,6 @@ from datamind_cli.render import Output, count_of
 from datamind_cli.streams import ProgressLine
 
 if TYPE_CHECKING:
-    from datamind.agent.facade import DataMind
-    from datamind.core.outcome import ToolOutcome
     from datamind.core.protocols.agent import ApprovalRequest
     from datamind.core.receipts import IngestReceipt, SkippedFile, StoreResult
     from datamind_cli.state import State
@@ -42,25 +39,6 @@ class IngestApprover:
 
         self.line.clear()
         return await TerminalApprover(self._state).decide(request)
-
-
-async def written_from_path(system: DataMind, tool: str, path: str, arguments: Mapping[str, object]) -> ToolOutcome:
-    """Call a tool that stores a path. Naming it on the command line grants it.
-
-    Raises:
-        DataMindError: Nothing was even tried.
-    """
-    from datamind.agent.direct import grant
-    from datamind.core.context import RequestContext
-    from datamind.core.errors import error_of
-    from datamind.core.types import Role
-
-    named = grant(Path(path))
-    ctx = RequestContext(system.profile.name, Role.STORE, granted_paths=(named,), by_application=True)
-    outcome = await system.call(tool, {"path": str(named), **arguments}, role=Role.STORE, ctx=ctx)
-    if outcome.is_error and not outcome.receipts:
-        raise error_of(outcome.code, outcome.message)
-    return outcome
 
 
 def show_store_result(out: Output, result: StoreResult, *, verbose: bool = False) -> None:

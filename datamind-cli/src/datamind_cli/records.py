@@ -177,12 +177,13 @@ def show_notices(out: Output, notices: Iterable[Notice]) -> None:
         out.note(f"note: off here: {', '.join(dict.fromkeys(off))} (`datamind doctor` says why)")
 
 
-def show_rejected(out: Output, found: Detected) -> None:
-    """Which lines of a file were left out, and by which code."""
+def show_rejected(out: Output, found: Detected, *, what: str = "line", where: str = "") -> None:
+    """Which lines of a file were left out, and by which code; ``where`` names the file."""
     if found.rejected_total:
         lines = ", ".join(f"{row.line} ({row.code})" for row in found.rejected[:_SHOWN_REJECTS])
         more = ", ..." if found.rejected_total > _SHOWN_REJECTS else ""
-        out.line(f"{count_of(found.rejected_total, 'line')} left out: {lines}{more}")
+        left_out = f"{count_of(found.rejected_total, what)} left out: {lines}{more}"
+        out.line(f"{where}: {left_out}" if where else left_out)
 
 
 def show_receipt(out: Output, receipt: IngestReceipt) -> None:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from datamind_cli.calls import read
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output, count_of, shorten
 from datamind_cli.session import given_text, opened_for_reading, opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
-    from datamind.agent.facade import DataMind
-    from datamind.core.outcome import ToolOutcome
     from datamind.core.receipts import Detected
     from datamind.core.result_table import ResultTable
 
@@ -45,7 +44,7 @@ async def _tables(state: State) -> ExitCode:
     async with opened_for_reading(state) as system:
         offset: int | None = 0
         while offset is not None:
-            outcome = await _read(system, "db_list_tables", {"offset": offset, "limit": 200})
+            outcome = await read(system, "db_list_tables", {"offset": offset, "limit": 200})
             found += outcome.data["tables"]
             offset = outcome.truncated.get("next_offset")
     if out.is_json:
@@ -70,7 +69,7 @@ def describe(ctx: click.Context, table: str) -> int:
 async def _describe(state: State, table: str) -> ExitCode:
     out = Output(state)
     async with opened_for_reading(state) as system:
-        outcome = await _read(system, "db_describe_table", {"table": table})
+        outcome = await read(system, "db_describe_table", {"table": table})
     samples = [found for item in outcome.evidence if (found := item.table()) is not None]
     if out.is_json:
         rows = [dict(zip(found.columns, row, strict=True)) for found in samples for row in found]
@@ -101,8 +100,8 @@ def import_(ctx: click.Context, /, path: str, **given: Any) -> int:
 
 
 async def _import(state: State, path: str, given: dict[str, Any]) -> ExitCode:
+    from datamind_cli.calls import written_from_path
     from datamind_cli.exits import exit_code_of_receipts
-    from datamind_cli.ingesting import written_from_path
     from datamind_cli.records import show_receipts, show_rejected
 
     out = Output(state)
@@ -195,7 +194,7 @@ async def _export(state: State, table: str, file: Path, *, force: bool) -> ExitC
 
     out = Output(state)
     async with opened_for_reading(state) as system:
-        known = await _read(system, "db_describe_table", {"table": table})
+        known = await read(system, "db_describe_table", {"table": table})
         statement = f"SELECT * FROM {quoted(known.data['table'])}"  # noqa: S608 - a quoted name
         rows = await export_pages(read_pages(system, statement), file, replace=force)
     if out.is_json:
@@ -203,16 +202,6 @@ async def _export(state: State, table: str, file: Path, *, force: bool) -> ExitC
     else:
         out.line(f"{count_of(rows, 'row')} of {known.data['table']} in {file}")
     return ExitCode.OK
-
-
-async def _read(system: DataMind, tool: str, arguments: dict[str, Any]) -> ToolOutcome:
-    from datamind.core.errors import error_of
-    from datamind.core.types import Role
-
-    outcome = await system.call(tool, arguments, role=Role.RETRIEVE)
-    if outcome.is_error:
-        raise error_of(outcome.code, outcome.message)
-    return outcome
 
 
 def _show(out: Output, found: ResultTable) -> None:

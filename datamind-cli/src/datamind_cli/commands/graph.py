@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from datamind_cli.calls import read
 from datamind_cli.exits import ExitCode
 from datamind_cli.render import Output, count_of, shorten
-from datamind_cli.session import given_text, opened_system, run
+from datamind_cli.session import given_text, opened_for_reading, opened_for_writing, run
 from datamind_cli.state import State, common_options, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from datamind.agent.facade import DataMind
     from datamind.core.evidence import Evidence
-    from datamind.core.outcome import ToolOutcome
-    from datamind.core.receipts import IngestReceipt
 
 _LINE_CHARS: Final = 100
 _CELL_CHARS: Final = 60
@@ -51,9 +49,9 @@ async def _show(state: State, entity: str, hops: int, limit: int) -> ExitCode:
     from datamind_cli.drawing import cut_of, drawn, make_tree
 
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         arguments = {"start": [entity], "hops": hops, "fan_out": limit, "limit": limit}
-        outcome = await _read(system, "graph_traverse", arguments)
+        outcome = await read(system, "graph_traverse", arguments)
     start = outcome.data["start"][0]
     if out.is_json:
         out.json({**outcome.data, "evidence": list(outcome.evidence)})
@@ -103,8 +101,8 @@ def search(ctx: click.Context, name: tuple[str, ...], limit: int) -> int:
 
 async def _search(state: State, name: str, limit: int) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
-        outcome = await _read(system, "graph_search_entities", {"query": name, "limit": limit})
+    async with opened_for_reading(state) as system:
+        outcome = await read(system, "graph_search_entities", {"query": name, "limit": limit})
     found = outcome.data["entities"]
     if out.is_json:
         out.json(found)
@@ -126,8 +124,8 @@ def stats(ctx: click.Context) -> int:
 
 async def _stats(state: State) -> ExitCode:
     out = Output(state)
-    async with opened_system(state) as system:
-        outcome = await _read(system, "graph_stats", {})
+    async with opened_for_reading(state) as system:
+        outcome = await read(system, "graph_stats", {})
     if out.is_json:
         out.json(outcome.data)
         return ExitCode.OK
@@ -157,8 +155,8 @@ def query(ctx: click.Context, sparql: tuple[str, ...], as_csv: bool) -> int:
 async def _query(state: State, text: str, *, as_csv: bool) -> ExitCode:
     out = Output(state)
     pieces: list[bytes] = []
-    async with opened_system(state) as system:
-        outcome = await _read(system, "graph_query", {"sparql": text}, sink=pieces.append)
+    async with opened_for_reading(state) as system:
+        outcome = await read(system, "graph_query", {"sparql": text}, sink=pieces.append)
     found = json.loads(b"".join(pieces))
     if out.is_json:
         out.json(found)
@@ -214,40 +212,20 @@ def import_(ctx: click.Context, path: str) -> int:
 
 
 async def _import(state: State, path: str) -> ExitCode:
-    from datamind.agent.direct import grant
-    from datamind.core.context import RequestContext
-    from datamind.core.errors import error_of
-    from datamind.core.types import Role
-    from datamind_cli.exits import exit_code_of_failures
-    from datamind_cli.records import show_receipts
+    from datamind_cli.calls import written_from_path
+    from datamind_cli.exits import exit_code_of_receipts
+    from datamind_cli.records import show_receipts, show_rejected, source_label
 
     out = Output(state)
-    named = grant(Path(path))
-    async with opened_system(state) as system:
-        ctx = RequestContext(system.profile.name, Role.STORE, granted_paths=(named,), by_application=True)
-        outcome = await system.call("graph_import_path", {"path": str(named)}, role=Role.STORE, ctx=ctx)
-    if outcome.is_error and not outcome.receipts:
-        raise error_of(outcome.code, outcome.message)
+    async with opened_for_writing(state) as system:
+        outcome = await written_from_path(system, "graph_import_path", path, {})
     if out.is_json:
         out.json(list(outcome.receipts))
     else:
         show_receipts(out, outcome.receipts)
         for receipt in outcome.receipts:
-            _say_what_was_left_out(out, receipt)
-    failed = [receipt.result.error.code for receipt in outcome.receipts if receipt.result.error]
-    if failed:
-        return exit_code_of_failures(failed)
-    return ExitCode.NEGATIVE if any(receipt.status == "partial" for receipt in outcome.receipts) else ExitCode.OK
-
-
-def _say_what_was_left_out(out: Output, receipt: IngestReceipt) -> None:
-    from datamind_cli.records import source_label
-
-    found = receipt.result.detected
-    if found.rejected_total:
-        rows = ", ".join(f"{row.line} ({row.code})" for row in found.rejected[:10])
-        more = ", ..." if found.rejected_total > 10 else ""
-        out.line(f"{source_label(receipt.source)}: {count_of(found.rejected_total, 'row')} left out: {rows}{more}")
+            show_rejected(out, receipt.result.detected, what="row", where=source_label(receipt.source))
+    return exit_code_of_receipts(outcome.receipts)
 
 
 @cli.command("export")
@@ -269,25 +247,11 @@ async def _export(state: State, file: Path, *, force: bool) -> ExitCode:
     if not file.suffix:
         raise InputInvalid(f"{file.name[:80]!r} has no ending that names a format", hint="Call it graph.ttl.")
     out = Output(state)
-    async with opened_system(state) as system:
+    async with opened_for_reading(state) as system:
         with written_file(file, replace=force) as target:
-            outcome = await _read(system, "graph_export", {"format": file.suffix[1:]}, sink=target.write)
+            outcome = await read(system, "graph_export", {"format": file.suffix[1:]}, sink=target.write)
     if out.is_json:
         out.json({"file": str(file), **outcome.data})
     else:
         out.line(f"{outcome.data['bytes']:,} bytes in {file}")
     return ExitCode.OK
-
-
-async def _read(
-    system: DataMind, tool: str, arguments: dict[str, Any], *, sink: Callable[[bytes], object] | None = None
-) -> ToolOutcome:
-    from datamind.core.context import RequestContext
-    from datamind.core.errors import error_of
-    from datamind.core.types import Role
-
-    ctx = RequestContext(system.profile.name, Role.RETRIEVE, by_application=True, sink=sink)
-    outcome = await system.call(tool, arguments, role=Role.RETRIEVE, ctx=ctx)
-    if outcome.is_error:
-        raise error_of(outcome.code, outcome.message)
-    return outcome

@@ -67,9 +67,9 @@ def add_chunks(ctx: click.Context, path: str, no_wait: bool) -> int:
 
 
 async def _add_chunks(state: State, path: str, no_wait: bool) -> ExitCode:
+    from datamind_cli.calls import written_from_path
     from datamind_cli.embedding import drained, show_drain
     from datamind_cli.exits import exit_code_of_receipts
-    from datamind_cli.ingesting import written_from_path
 
     out = Output(state)
     async with opened_for_writing(state) as system:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from datamind_cli.calls import written_from_path
 from datamind_cli.evaluation.metrics import Estimate, estimate, ndcg, recall, reciprocal_rank
-from datamind_cli.ingesting import written_from_path
 
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
