@@ -27,7 +27,8 @@ from datamind.engine_host import EngineReply, EngineRequest
 from datamind_graph_rdflib.vocabulary import from_engine, receipt_of
 
 MAX_BYTES: Final = 4 * 1024 * 1024
-_OPEN_TRIES: Final = 5
+_TRIES: Final = 5
+_WAIT_S: Final = 0.02
 _MAX_RECURSION: Final = 50_000
 
 
@@ -53,15 +54,26 @@ class QueryEngine:
         if parsed["form"] == "update" or parsed["services"]:
             raise AccessDenied("the query changes the graph or asks another endpoint")
         try:
-            graph = _open(self._folder)
-            # What the store keeps about receipts is no part of the data.
-            visible = _receipts_of(graph) if _names_graphs(text) and not parsed["datasets"] else None
-            answer = _answer(graph.query(text, named_graphs=visible), request.args["limit_rows"])
+            answer = self._answered(text, parsed, request.args["limit_rows"])
         except (SyntaxError, ValueError) as error:
             raise InputInvalid(f"the query cannot be read: {error}", code="input_invalid.sparql") from None
         except OSError as error:
             raise StoreError(f"the graph cannot be queried ({error}).") from None
         return EngineReply(None, (json.dumps(answer).encode("ascii"),))
+
+    def _answered(self, text: str, parsed: Mapping[str, Any], limit_rows: int) -> dict[str, Any]:
+        for left in reversed(range(_TRIES)):
+            try:
+                graph = _open(self._folder)
+                # What the store keeps about receipts is no part of the data.
+                visible = _receipts_of(graph) if _names_graphs(text) and not parsed["datasets"] else None
+                return _answer(graph.query(text, named_graphs=visible), limit_rows)
+            except (OSError, RuntimeError) as error:
+                # The writer may replace a file between the list of files and the file, or before it is read.
+                if not left or not (isinstance(error, OSError) or "No such file" in str(error)):
+                    raise
+                time.sleep(_WAIT_S)
+        raise AssertionError("the loop returns or raises")
 
 
 def _parse(request: EngineRequest) -> object:
@@ -138,17 +150,7 @@ def _name(term: object) -> str:
 
 
 def _open(folder: Path) -> ox.Store:
-    if not folder.is_dir():
-        return ox.Store()
-    for left in reversed(range(_OPEN_TRIES)):
-        try:
-            return ox.Store.read_only(str(folder))
-        except OSError:
-            # The writer may have replaced a file between the list of files and the file.
-            if not left:
-                raise
-            time.sleep(0.02)
-    raise AssertionError("the loop returns or raises")
+    return ox.Store.read_only(str(folder)) if folder.is_dir() else ox.Store()
 
 
 def _names_graphs(text: str) -> bool:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import json
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from datamind.capabilities.graph.service import GraphReads
 from datamind.capabilities.graph.sparql_guard import MAX_BYTES, check_size, judge
 from datamind.core.errors import AccessDenied, DataMindError, InputInvalid, LimitExceeded
 from datamind.core.protocols.graph import ParsedQuery
+from datamind.engine_host import EngineRequest
 from datamind.testing.graph_data import make_triple, put
 from datamind.testing.providers import ProviderTarget
+from datamind_graph_rdflib import querying
 
 FILE = Path(__file__).resolve().parents[2] / "cases" / "sparql_cases.tsv"
 TARGET = ProviderTarget(
@@ -134,3 +138,36 @@ def test_what_is_refused_and_how(parsed, code):
 def test_what_is_let_through():
     cast = "http://www.w3.org/2001/XMLSchema#integer"
     judge(ParsedQuery(form="select", datasets=("urn:g",), functions=(cast,)), {"urn:g"})
+
+
+@pytest.mark.parametrize(
+    "told", [FileNotFoundError("gone"), RuntimeError("Corruption: IO error: No such file or directory: 000009.sst")]
+)
+def test_a_file_that_the_writer_has_just_replaced_is_looked_for_again(tmp_path, monkeypatch, told):
+    tries = []
+
+    def open_late(folder):
+        tries.append(folder)
+        if len(tries) < 3:
+            raise told
+        return ox.Store()
+
+    monkeypatch.setattr(querying, "_open", open_late)
+    engine = querying.QueryEngine(tmp_path)
+    reply = engine.operations["query"](EngineRequest({"limit_rows": 5}, (memoryview(b"ASK { ?s ?p ?o }"),)))
+    assert json.loads(reply.payloads[0])["answer"] is False
+    assert len(tries) == 3
+
+
+def test_a_graph_that_is_damaged_is_told_at_once(tmp_path, monkeypatch):
+    tries = []
+
+    def open_never(folder):
+        tries.append(folder)
+        raise RuntimeError("Corruption: bad block")
+
+    monkeypatch.setattr(querying, "_open", open_never)
+    engine = querying.QueryEngine(tmp_path)
+    with pytest.raises(RuntimeError, match="bad block"):
+        engine.operations["query"](EngineRequest({"limit_rows": 5}, (memoryview(b"ASK { ?s ?p ?o }"),)))
+    assert len(tries) == 1
