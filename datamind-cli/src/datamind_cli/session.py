@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -130,6 +131,8 @@ async def opened_system(
 
     approver = approver or TerminalApprover(state)
     system = await build_datamind(settings or load_settings(state), approver=approver, host=host)
+    gc.freeze()  # what is there by now stays to the end
+    gc.enable()
     try:
         yield system
     finally:
