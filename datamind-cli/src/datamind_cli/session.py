@@ -131,8 +131,9 @@ async def opened_system(
 
     approver = approver or TerminalApprover(state)
     system = await build_datamind(settings or load_settings(state), approver=approver, host=host)
-    gc.freeze()  # what is there by now stays to the end
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()  # what is there by now stays to the end
+        gc.enable()
     try:
         yield system
     finally:
