@@ -159,8 +159,30 @@ def transcripts(session: nox.Session) -> None:
 
 @nox.session(requires=["dev"])
 def bench(session: nox.Session) -> None:
-    """Print the benchmark table; name areas after ``--``, none means all."""
-    session.run(PYTHON, "tests/benchmarks", *session.posargs)
+    """Print the benchmark table, peers beside us; name areas after ``--``, none means all."""
+    env = {}
+    for peers in ("peers", "comparable"):
+        if python := peer_python(session, peers):
+            env[f"DATAMIND_BENCH_{peers.upper()}"] = python
+    session.run(PYTHON, "tests/benchmarks", *session.posargs, env=env)
+
+
+def peer_python(session: nox.Session, peers: str) -> str | None:
+    """The Python of an environment with what we are compared with; the comparable product needs one of its own, since
+    it is imported by our name. None where it cannot be installed, which the table then says.
+    """
+    requirements = REQUIREMENTS / f"bench-{peers}.txt"
+    venv = ROOT / ".nox" / f"bench-{peers}"
+    stamp, state = venv / "datamind-bench.stamp", digest([requirements])
+    if is_current(stamp, state) and is_usable(venv):
+        return python_of(venv)
+    session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(venv))
+    pip = [python_of(venv), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.run([*pip, "-r", str(requirements)]).returncode:
+        session.warn(f"{requirements.name} could not be installed; the table goes without")
+        return None
+    stamp.write_text(state, encoding="utf-8")
+    return python_of(venv)
 
 
 @nox.session(default=False)

@@ -1,7 +1,7 @@
 """The KB store: writing, searching by words and vectors together, memory; ranking with ``DATAMIND_BENCH_DATA``.
 
 Vectors are random, of 384 dimensions. Writing goes through the store alone and through the whole system with its
-ledger: one receipt a file ("files"), or one for all chunks of a file ("cut chunks").
+ledger: one receipt a file ("files"), or one for all chunks of a file ("cut chunks"). Peers get the set of 10,000.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 from bench_text import SETS, quality, read_paragraphs
+from kb_data import paragraph, question, unit_vectors, write_set
+from measure import Taken, run_peer, taking
 
 from datamind.agent import build_datamind
 from datamind.capabilities.text.fusion import reciprocal_rank_fusion
@@ -29,22 +31,35 @@ from datamind.core.types import Role
 from datamind.testing.kb_data import make_document, make_query
 from datamind.testing.providers import ProviderTarget
 
-DIMENSION = 384
 MODEL = "stub-384"
 GOAL_CHUNKS = 7_000
+GOAL_BESIDE_COMPARABLE = 1 / 18
 CHUNKS = 10_000
 TARGET = ProviderTarget("kb.store", "datamind_kb_lancedb.store:open_store", "datamind_kb_lancedb.options:LanceOptions")
-STEMS = [f"{a}{b}{c}" for a in "bcdfglmnprst" for b in ("ar", "el", "in", "ov", "ut") for c in ("da", "mo", "ni", "se")]
-WORDS = [f"{one}{other}" for one in STEMS[::3] for other in STEMS[::2]]
-WEIGHTS = [1 / (rank + 10) for rank in range(len(WORDS))]
 
 
 def rows() -> Iterator[str]:
     yield from asyncio.run(ranking())
     yield from asyncio.run(files())
-    yield from asyncio.run(cut_chunks())
-    for size in (10_000, 100_000):
-        yield from asyncio.run(searching(size))
+    with tempfile.TemporaryDirectory() as name:
+        write_set(Path(name), CHUNKS)
+        yield from beside_peers(Path(name))
+    yield from asyncio.run(searching(100_000)).lines
+
+
+def beside_peers(folder: Path) -> Iterator[str]:
+    lines, one_file = asyncio.run(cut_chunks(folder))
+    yield from lines
+    comparable = run_peer("kb_comparable", folder, environment="comparable")
+    yield comparable.beside("one JSONL file", one_file, max_ratio=GOAL_BESIDE_COMPARABLE)
+    ours = asyncio.run(searching(CHUNKS))
+    yield from ours.lines
+    parts = run_peer("kb", folder)
+    yield parts.beside("words and vectors", ours.written)
+    yield parts.beside("hybrid query", ours.queries)
+    yield comparable.beside("hybrid query", ours.queries)
+    yield comparable.beside("warm and first query", ours.warm_and_first)
+    yield from (f"  {parts}", f"  {comparable}")
 
 
 @asynccontextmanager
@@ -97,11 +112,10 @@ async def files() -> list[str]:
             await system.ingest(folder / "first")
             before = await chunks_in(system)
             for what in ("a receipt each", "unchanged"):
-                cpu, wall = time.process_time(), time.perf_counter()
-                await system.ingest(folder / "notes")
-                cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-                chunks = await chunks_in(system) - before
-                lines.append(written(f"1,000 files, {chunks:,} chunks, {what}", chunks, cpu, wall))
+                with taking() as taken:
+                    await system.ingest(folder / "notes")
+                taken.count = await chunks_in(system) - before
+                lines.append(written(f"1,000 files, {taken.count:,} chunks, {what}", taken))
     return lines
 
 
@@ -110,67 +124,77 @@ async def chunks_in(system: Any) -> int:
     return int(counted.data["chunks"])
 
 
-async def cut_chunks() -> list[str]:
+async def cut_chunks(given: Path) -> tuple[list[str], Taken]:
     """10,000 chunks of one file in one commit with one receipt, the store being open; then as many others."""
-    rng = random.Random(4)
-    lines = []
+    rng = random.Random(6)
+    lines, runs = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = Settings(
             data={"base_dir": folder / "base"},
-            hooks={"audit_key": folder / "keys", "path_allowlist_extra": [folder]},
+            hooks={"audit_key": folder / "keys", "path_allowlist_extra": [folder, given]},
         )
+        others = [{"id": str(n), "title": f"Note {n}", "text": paragraph(rng, 45)} for n in range(CHUNKS)]
+        (folder / "next.jsonl").write_text("".join(json.dumps(row) + "\n" for row in others))
         async with await build_datamind(settings, enable=["kb"]) as system:
             await system.call("kb_add_text", {"text": "opens the store"}, role=Role.STORE)
-            for turn in ("first", "next"):
-                path = folder / f"{turn}.jsonl"
-                rows = [{"id": str(n), "title": f"Note {n}", "text": paragraph(rng, 45)} for n in range(CHUNKS)]
-                path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-                cpu, wall = time.process_time(), time.perf_counter()
-                stored = await system.call("kb_add_chunks", {"path": str(path)}, role=Role.STORE)
-                cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            for turn, path in (("first", given / "chunks.jsonl"), ("next", folder / "next.jsonl")):
+                with taking(CHUNKS) as taken:
+                    stored = await system.call("kb_add_chunks", {"path": str(path)}, role=Role.STORE)
                 assert stored.receipts[0].result.items_written == CHUNKS
-                lines.append(written(f"{turn} {CHUNKS:,} cut chunks of a file, one receipt", CHUNKS, cpu, wall))
-    return lines
+                runs.append(taken)
+                lines.append(written(f"{turn} {CHUNKS:,} cut chunks of a file, one receipt", taken))
+    return lines, runs[0]
 
 
-async def searching(size: int) -> list[str]:
+@dataclass(frozen=True)
+class Searched:
+    """Lines of the table, and what peers are held against: all of the writing, tokens and vectors with it; queries."""
+
+    lines: list[str]
+    written: Taken
+    warm_and_first: Taken
+    queries: Taken
+
+
+async def searching(size: int) -> Searched:
     rng = random.Random(2)
-    documents = [make_document(f"{n}.txt", *(paragraph(rng, 45) for _ in range(10))) for n in range(size // 10)]
-    vectors = np.random.default_rng(3).standard_normal((size, DIMENSION)).astype(np.float32)
+    vectors = unit_vectors(3, size)
+    texts = [[paragraph(rng, 45) for _ in range(10)] for _ in range(size // 10)]
     lines = []
     async with opened() as store:
-        cpu, wall = time.process_time(), time.perf_counter()
-        await store.put_documents(documents)
-        await store.sync()
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        lines.append(written(f"{size:,} chunks with words, store alone", size, cpu, wall, goal=False))
-        ids = [chunk_id for one in documents for chunk_id in one.chunk_ids]
-        for first in range(0, size, 5_000):
-            await store.put_vectors(MODEL, ids[first : first + 5_000], vectors[first : first + 5_000].tobytes())
-        await store.optimize()
-        del vectors, documents
-        start = time.perf_counter()
-        await store.warm(MODEL)
-        warmed = time.perf_counter() - start
-        start = time.perf_counter()
-        await hybrid(store, rng)
-        first_query = time.perf_counter() - start
-        taken = [await timed(lambda: hybrid(store, rng)) for _ in range(50)]
+        with taking(size) as whole:
+            documents = [make_document(f"{n}.txt", *some) for n, some in enumerate(texts)]
+            with taking(size) as words:
+                await store.put_documents(documents)
+                await store.sync()
+            ids = [chunk_id for one in documents for chunk_id in one.chunk_ids]
+            for first in range(0, size, 5_000):
+                await store.put_vectors(MODEL, ids[first : first + 5_000], vectors[first : first + 5_000].tobytes())
+            await store.optimize()
+        lines.append(written(f"{size:,} chunks with words, store alone", words, goal=False))
+        lines.append(written(f"{size:,} with tokens, vectors and their index", whole, goal=False))
+        del vectors, documents, texts
+        with taking() as warm_and_first:
+            with taking() as warmed:
+                await store.warm(MODEL)
+            with taking() as first_query:
+                await hybrid(store, rng)
+        with taking(50) as queries:
+            taken = [await timed(lambda: hybrid(store, rng)) for _ in range(queries.count)]
     goal = 15 if size == 10_000 else 40
     lines.append(
         f"{f'hybrid at {size:,}, query vector given':<44} p50 {median(taken) * 1000:>6.1f} ms  goal {goal} ms  "
-        f"first after warm {first_query * 1000:.0f} ms  goal 300 ms  (warm {warmed * 1000:.0f} ms)  "
+        f"first after warm {first_query.wall_s * 1000:.0f} ms  goal 300 ms  (warm {warmed.wall_s * 1000:.0f} ms)  "
         f"memory of the process {resident_mb():.0f} MB"
     )
-    return lines
+    return Searched(lines, whole, warm_and_first, queries)
 
 
 async def hybrid(store: Any, rng: random.Random) -> None:
-    query = make_query(" ".join(rng.choices(WORDS, k=4)), 50)
+    query = make_query(question(rng), 50)
     words = await store.search_words(query)
-    vector = np.random.default_rng(rng.randrange(1 << 30)).standard_normal(DIMENSION).astype(np.float32).tobytes()
-    near = await store.search_vectors(MODEL, vector, 50)
+    near = await store.search_vectors(MODEL, unit_vectors(rng.randrange(1 << 30), 1).tobytes(), 50)
     waiting = await store.unembedded(MODEL, [hit.chunk.chunk_id for hit in words])
     sides: list[Sequence[str]] = [[hit.chunk.chunk_id for hit in side] for side in (words, near)]
     assert reciprocal_rank_fusion(sides, unembedded=waiting)
@@ -182,16 +206,11 @@ async def timed(action: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def paragraph(rng: random.Random, words: int) -> str:
-    """About that many words, frequent and rare ones as in a language."""
-    return " ".join(rng.choices(WORDS, WEIGHTS, k=words + rng.randrange(-9, 10))) + f" {rng.randrange(10**6)}."
-
-
-def written(what: str, chunks: int, cpu: float, wall: float, *, goal: bool = True) -> str:
+def written(what: str, taken: Taken, *, goal: bool = True) -> str:
     """The goal is one of writes that have their receipt; a part of the way cannot meet it."""
-    speed = chunks / cpu
+    speed = taken.count / taken.cpu_s
     verdict = f"  goal {GOAL_CHUNKS:,} {'met' if speed >= GOAL_CHUNKS else 'MISSED'}" if goal else ""
-    return f"{what:<44} {speed:>8,.0f} chunks/CPU s  ({chunks / wall:,.0f}/s){verdict}"
+    return f"{what:<44} {speed:>8,.0f} chunks/CPU s  ({taken.count / taken.wall_s:,.0f}/s){verdict}"
 
 
 def resident_mb() -> float:

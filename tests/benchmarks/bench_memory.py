@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+from measure import Taken, middle, run_peer, taking
 
 from datamind.core.protocols.memory import MemoryDraft, MemoryQuery, MemoryScope
 from datamind.testing.memory_data import make_filter, make_home, make_memory
@@ -28,24 +29,44 @@ FILL_SLICE = 10_000
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table: times of single calls, in seconds."""
+    """One line of the table: what single calls took."""
 
     what: str
-    times_s: list[float]
+    runs: list[Taken]
     goal_ms: float | None = None
 
+    @property
+    def taken(self) -> Taken:
+        return middle(self.runs)
+
     def __str__(self) -> str:
-        p50, p95 = median(self.times_s), sorted(self.times_s)[int(len(self.times_s) * 0.95)]
+        times_s = sorted(run.wall_s for run in self.runs)
+        p50, p95 = median(times_s), times_s[int(len(times_s) * 0.95)]
         verdict = ""
         if self.goal_ms is not None:
             verdict = f"  goal {self.goal_ms:g} ms {'met' if p50 * 1000 <= self.goal_ms else 'MISSED'}"
         return f"{self.what:<40} p50 {p50 * 1000:>8.2f} ms  p95 {p95 * 1000:>8.2f} ms{verdict}"
 
 
-def rows() -> Iterator[Figure]:
+def rows() -> Iterator[Figure | str]:
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            yield from asyncio.run(measure(Path(folder), size))
+            figures = asyncio.run(measure(Path(folder), size))
+        yield from figures
+        if size == SIZES[0]:
+            yield from beside_peer(figures)
+
+
+def beside_peer(figures: list[Figure]) -> Iterator[str]:
+    rng = random.Random(SIZES[0])
+    with tempfile.TemporaryDirectory() as name:
+        memories = [" ".join(words(rng, rng.randint(6, 25))) for _ in range(SIZES[0])]
+        (Path(name) / "memories.json").write_text(json.dumps(memories))
+        peer = run_peer("memory_comparable", Path(name), environment="comparable")
+    by_what = {figure.what: figure for figure in figures}
+    yield peer.beside("save", by_what[f"save and sync, {SIZES[0]:,} stored"].taken)
+    yield peer.beside("recall", by_what[f"recall by words and vector, {SIZES[0]:,}"].taken)
+    yield f"  {peer}"
 
 
 async def measure(folder: Path, size: int) -> list[Figure]:
@@ -120,10 +141,10 @@ async def recalls(
     return Figure(what, await timed([lambda query=query: store.recall(query) for query in made]), goal_ms)
 
 
-async def timed(calls: list[Callable[[], Awaitable[object]]]) -> list[float]:
-    times = []
+async def timed(calls: list[Callable[[], Awaitable[object]]]) -> list[Taken]:
+    runs = []
     for call in calls:
-        start = time.perf_counter()
-        await call()
-        times.append(time.perf_counter() - start)
-    return times
+        with taking() as taken:
+            await call()
+        runs.append(taken)
+    return runs
