@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from datamind.core.errors import StoreError
-from datamind.core.protocols.database import DatabaseDialect
+from datamind.core.protocols.database import DatabaseDialect, TableImport
 from datamind.engine_host import EngineRequest
 from datamind.testing.database_data import load, load_table, make_table_import, rows
 from datamind.testing.providers import ProviderTarget
@@ -30,27 +30,31 @@ def generation(number: int) -> bytes:
     return b"g,n\n" + b"".join(b"%d,%d\n" % (number, row) for row in range(GENERATIONS))
 
 
-async def replace_for_ever(folder: str) -> None:
+def import_of(number: int, mode: str) -> TableImport:
+    return make_table_import("t", generation(number), uri="file:t.csv", mode=mode, unit_id=f"unit_{number}")
+
+
+async def replace_for_ever(folder: str, mode: str) -> None:
     """What the child process does until it is killed: every replacement that returned is printed."""
     database = await TARGET.open(Path(folder))
+    if mode == "append":
+        await load_table(database, "t", "g,n\n-1,0\n", uri="file:other.csv")
     number = 0
     while True:
-        content = generation(number)
-        request = make_table_import("t", content, mode="replace", unit_id=f"unit_{number}")
-        await load(database, request, content)
+        await load(database, import_of(number, mode), generation(number))
         print(number, flush=True)
         number += 1
 
 
-def start_replacing(folder: Path) -> subprocess.Popen[str]:
-    code = f"import asyncio, {__name__} as m; asyncio.run(m.replace_for_ever({str(folder)!r}))"
+def start_replacing(folder: Path, mode: str) -> subprocess.Popen[str]:
+    code = f"import asyncio, {__name__} as m; asyncio.run(m.replace_for_ever({str(folder)!r}, {mode!r}))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15])
-async def test_a74_kill_during_replacing_leaves_one_whole_generation(tmp_path: Path, delay_s: float) -> None:
-    child = await asyncio.to_thread(start_replacing, tmp_path)
+@pytest.mark.parametrize(("mode", "delay_s"), [("replace", 0.0), ("replace", 0.15), ("append", 0.05), ("append", 0.15)])
+async def test_a74_kill_during_replacing_leaves_one_whole_generation(tmp_path: Path, mode: str, delay_s: float) -> None:
+    child = await asyncio.to_thread(start_replacing, tmp_path, mode)
     try:
         assert child.stdout is not None
         await asyncio.to_thread(child.stdout.readline)
@@ -61,14 +65,14 @@ async def test_a74_kill_during_replacing_leaves_one_whole_generation(tmp_path: P
     acknowledged = max([0, *map(int, output.split())])
     database = await TARGET.open(tmp_path)
     try:
-        ((number, least, count),) = await rows(database, "SELECT max(g), min(g), count(*) FROM t")
+        ((number, least, count),) = await rows(database, "SELECT max(g), min(g), count(*) FROM t WHERE g >= 0")
         assert number == least
         assert count == GENERATIONS
         assert number >= acknowledged
-        request = make_table_import("t", generation(number), mode="replace", unit_id=f"unit_{number}")
-        again = await load(database, request, generation(number))
-        assert again.status in ("created", "replaced")
-        assert await rows(database, "SELECT count(*) FROM t") == [[GENERATIONS]]
+        again = await load(database, import_of(number, mode), generation(number))
+        assert again.status in ("created", "appended", "renewed", "replaced")
+        assert await rows(database, "SELECT count(*) FROM t WHERE g >= 0") == [[GENERATIONS]]
+        assert await rows(database, "SELECT count(*) FROM t WHERE g < 0") == [[int(mode == "append")]]
     finally:
         await database.aclose()
 

@@ -10,6 +10,7 @@ import pytest
 
 from datamind.agent import DataMind
 from datamind.core.errors import ConfigError, DataMindError
+from datamind.core.types import Role
 from tests.support.systems import contents, open_system, read, status, write
 
 ORDERS = "id,customer,amount\n007,Li,9\n008,Wang,100\n009,Zhou,\n"
@@ -59,6 +60,61 @@ async def test_a32_the_same_file_again_is_unchanged(tmp_path: Path, db: dict[str
         assert status(await write(system, "db_import_csv", path=name)) == "unchanged"
         assert status(await write(system, "db_import_csv", path=name, force=True)) == "stored"
         assert await query(system, "SELECT count(*) FROM orders") == [[6]]
+
+
+async def test_an_edited_file_takes_the_place_of_its_older_version(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        home = tmp_path / "data" / "profiles" / "default"
+        before = await system.ingest(home / put(tmp_path, "orders.csv", ORDERS))
+        await system.call(
+            "db_import_records", {"records": [{"id": "x1", "amount": 5}], "table": "orders"}, role=Role.STORE
+        )
+        put(tmp_path, "orders.csv", "id,customer,amount\n007,Li,10\n")
+        stored = await system.ingest(home / "orders.csv")
+        (receipt,) = stored.receipts
+        assert (stored.status, receipt.result.operation, receipt.result.items_written) == ("stored", "replaced", 1)
+        assert receipt.result.closed_ids == (before.receipts[0].receipt_id,)
+        assert receipt.result.revert == "restores_previous"
+        assert receipt.read_back.startswith("2 rows")
+        assert await query(system, "SELECT id, amount FROM orders ORDER BY id") == [["007", 10], ["x1", 5]]
+        assert (await system.ingest(home / "orders.csv")).status == "unchanged"
+        assert (await system.ingest(home)).status == "unchanged"
+
+
+async def test_two_files_of_one_name_share_a_table_and_change_apart(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        put(tmp_path, "a/orders.csv", ORDERS)
+        put(tmp_path, "b/orders.csv", "id,customer,amount\n010,Sun,1\n")
+        folder = tmp_path / "data" / "profiles" / "default"
+        assert [receipt.result.operation for receipt in (await system.ingest(folder)).receipts] == ["added", "added"]
+        put(tmp_path, "a/orders.csv", "id,customer,amount\n011,Qian,2\n")
+        stored = await system.ingest(folder)
+        assert [receipt.result.operation for receipt in stored.receipts] == ["replaced", "none"]
+        assert await query(system, "SELECT id FROM orders ORDER BY id") == [["010"], ["011"]]
+
+
+async def test_sheets_of_one_workbook_are_apart(tmp_path: Path) -> None:
+    import openpyxl
+
+    home = tmp_path / "data" / "profiles" / "default"
+    home.mkdir(parents=True)
+
+    def save(january: int, february: int) -> None:
+        book = openpyxl.Workbook()
+        book.active.title = "Jan"
+        for sheet, amount in ((book.active, january), (book.create_sheet("Feb"), february)):
+            sheet.append(["month", "amount"])
+            sheet.append([sheet.title, amount])
+        book.save(home / "book.xlsx")
+
+    async with open_system(tmp_path, db={"dialect": "duckdb"}) as system:
+        for january in (1, 7):
+            save(january, 2)
+            for sheet in ("Jan", "Feb"):
+                assert status(await write(system, "db_import_path", path="book.xlsx", sheet=sheet)) == "stored"
+            assert await query(system, "SELECT month, amount FROM book ORDER BY amount") == sorted(
+                [["Jan", january], ["Feb", 2]], key=lambda row: row[1]
+            )
 
 
 async def test_a4_a_failing_replace_has_a_failed_receipt_and_the_old_rows(tmp_path: Path, db: dict[str, Any]) -> None:

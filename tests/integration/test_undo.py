@@ -97,6 +97,24 @@ async def test_rows_that_were_appended_go_and_the_others_stay(system: DataMind, 
     assert (await read(system, "db_list_tables")).data == {"tables": []}
 
 
+async def test_rows_of_an_edited_file_stay_and_the_older_version_is_told(system: DataMind, tmp_path: Path) -> None:
+    first = await only_receipt(system, placed(tmp_path, "sales.csv", "city,amount\nRome,3\n"))
+    edited = await only_receipt(system, placed(tmp_path, "sales.csv", "city,amount\nOslo,4\n"))
+    for asked in ("", edited.receipt_id):
+        with pytest.raises(Conflict, match="replaced something on db"):
+            await system.undo(asked)
+    with pytest.raises(Conflict, match="replaced since"):
+        await system.undo(first.receipt_id)
+    assert list(await system.sql("SELECT city FROM sales")) == [("Oslo",)]
+    other = await only_receipt(system, placed(tmp_path, "b/sales.csv", "city,amount\nBonn,5\n"))
+    assert (await system.undo(other.receipt_id)).status == "stored"
+    assert (await system.undo(other.receipt_id)).status == "unchanged"
+    assert list(await system.sql("SELECT city FROM sales")) == [("Oslo",)]
+    removed = await write(system, "db_remove_import", table="sales", receipt=edited.receipt_id)
+    assert removed.receipts[0].status == "stored"
+    assert (await read(system, "db_list_tables")).data == {"tables": []}
+
+
 async def test_a_skill_goes_unless_it_was_edited_since(system: DataMind) -> None:
     draft = {"name": "close-month", "description": "How to close the books.", "body": "1. Lock.\n"}
     written = await write(system, "skill_upsert", **draft)

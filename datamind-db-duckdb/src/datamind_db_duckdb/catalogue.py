@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from datamind.capabilities.db.tabular.names import RESERVED, quoted
 from datamind.core.errors import StoreError
@@ -44,6 +44,20 @@ class Table:
     def folded(self) -> str:
         """The name as it is compared."""
         return self.name.casefold()
+
+
+class Given(NamedTuple):
+    """What one source gave to a table.
+
+    Attributes:
+        numbers: Of its imports.
+        receipts: Of those of which something is there.
+        alone: Whether nothing else did.
+    """
+
+    numbers: tuple[int, ...] = ()
+    receipts: tuple[str, ...] = ()
+    alone: bool = False
 
 
 class Catalogue:
@@ -121,6 +135,16 @@ class Catalogue:
             counts.get(number, 0) == given for number, given, source in marks
             if json.loads(source)["source_id"] == source_id
         )  # fmt: skip
+
+    def given_by(self, table: Table, uri: str) -> Given:
+        """The imports of a table that came from one place."""
+        query = f"SELECT number, receipt_id, source, held > 0 OR given = 0 FROM {SCHEMA}.imports WHERE place = ?"  # noqa: S608
+        marks = self._db.execute(f"{query} ORDER BY number", [table.place]).fetchall()
+        ours = [(number, receipt) for number, receipt, source, _ in marks if json.loads(source)["uri"] == uri]
+        numbers = tuple(number for number, _ in ours)
+        others = any(is_there and number not in numbers for number, _, _, is_there in marks)
+        there = {number for number, _, _, is_there in marks if is_there}
+        return Given(numbers, tuple(receipt for number, receipt in ours if number in there), alone=not others)
 
     def put(self, table: Table, number: int, mark: Mapping[str, Any]) -> int:
         """Note an import that is done; returns the rows it gave."""

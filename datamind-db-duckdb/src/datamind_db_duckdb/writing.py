@@ -9,7 +9,7 @@ from typing import Any, Final
 from datamind.capabilities.db.tabular.columns import ColumnType
 from datamind.capabilities.db.tabular.parsing import Plan, check_key, fit_columns
 from datamind.core.errors import Conflict, IntegrityError
-from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Table, place_of
+from datamind_db_duckdb.catalogue import SCHEMA, Catalogue, Given, Table, place_of
 from datamind_db_duckdb.types import ORDINAL, column_type, sql_type, text_expression
 
 _STAGE: Final = "_datamind_stage"
@@ -44,20 +44,28 @@ class Writes:
         import pyarrow as pa  # reading alone starts faster without it
 
         number = self._catalogue.next_number()
+        held = self._catalogue.get(args["table"])
+        older = self._older(args, held)
         with pa.ipc.open_stream(stage) as reader:
             self._db.register(_STAGE, reader)
             try:
-                held = self._catalogue.get(args["table"])
-                table = self._load(args, plan, held, number)
+                table = self._load(args, plan, held, older, number)
             finally:
                 self._db.unregister(_STAGE)
         rows = self._catalogue.put(table, number, args)
         if not args["key"] and rows != plan["rows"]:
             raise IntegrityError(f"{plan['rows']} rows were read from the file and {rows} stored")
-        status = "created" if held is None else _DONE[args["mode"]]
+        status = "created" if held is None else "renewed" if older.receipts else _DONE[args["mode"]]
         types = {name.casefold(): kind for name, kind in table.columns}
         columns = {name: types[name.casefold()] for name in plan["names"]}
-        return self._done(args, number, status, rows, str(number), plan["detected"] | {"columns": columns})
+        detected = plan["detected"] | {"columns": columns}
+        return self._done(args, number, status, rows, str(number), detected, older.receipts)
+
+    def _older(self, args: Mapping[str, Any], held: Table | None) -> Given:
+        """What other versions of the source gave, which an import takes the place of."""
+        if held is None or args["mode"] != "append" or args["force"]:
+            return Given()
+        return self._catalogue.given_by(held, args["source"]["uri"])
 
     def create(self, args: Mapping[str, Any]) -> Any:
         """Make an empty table."""
@@ -100,15 +108,24 @@ class Writes:
         return self._done(args, number, "removed", rows, str(number))
 
     def _done(
-        self, args: Mapping[str, Any], number: int, status: str, rows: int, version: str, detected: Any = None
+        self,
+        args: Mapping[str, Any],
+        number: int,
+        status: str,
+        rows: int,
+        version: str,
+        detected: Any = None,
+        closed: Sequence[str] = (),
     ) -> Any:
-        outcome = {"status": status, "rows": rows, "version": version, "detected": detected or {}}
+        outcome = {"status": status, "rows": rows, "version": version, "closed": closed, "detected": detected or {}}
         self._catalogue.done(args["unit_id"], number, outcome)
         return outcome
 
-    def _load(self, args: Mapping[str, Any], plan: Mapping[str, Any], held: Table | None, number: int) -> Table:
+    def _load(
+        self, args: Mapping[str, Any], plan: Mapping[str, Any], held: Table | None, older: Given, number: int
+    ) -> Table:
         found = self._found_types(plan)
-        if held is None or args["mode"] == "replace":
+        if held is None or args["mode"] == "replace" or (older.numbers and older.alone):
             kinds = [native or sql_type(known) for native, known in found]
             table = Table(
                 held.name if held else args["table"],
@@ -120,6 +137,8 @@ class Writes:
             self._make(table)
         else:
             check_key([name for name, _ in held.columns], args["key"])
+            for before in older.numbers:
+                self._catalogue.take_out(held, before)
             table = self._widened(held, plan, [known for _, known in found])
         self._insert(args["key"], plan, table, number)
         return table

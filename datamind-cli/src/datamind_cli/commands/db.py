@@ -90,7 +90,7 @@ async def _describe(state: State, table: str) -> ExitCode:
 @click.option("--if-exists", type=click.Choice(_MODES), default="append", show_default=True, help="What happens then.")
 @click.option("--key", multiple=True, help="Key column of upsert; may be given more than once.")
 @click.option("--sheet", default="", help="Sheet of a workbook; the first with rows when left out.")
-@click.option("--force", is_flag=True, help="Append again what is there already.")
+@click.option("--force", is_flag=True, help="Add the rows beside those that the file gave already.")
 @common_options
 @click.pass_context
 def import_(ctx: click.Context, /, path: str, **given: Any) -> int:

@@ -252,7 +252,16 @@ async def _is_there_otherwise(system: DataMind, receipt: IngestReceipt) -> bool:
         case DataSurface.SKILLS:
             skills = system.services.read.skills
             return skills is not None and await skills.find(receipt.result.ids[0]) is not None
+        case DataSurface.DB:
+            return await _has_other_version(system, receipt) and await _undone_by(system, receipt) is None
     return False
+
+
+async def _has_other_version(system: DataMind, receipt: IngestReceipt) -> bool:
+    db = system.services.read.db
+    table = await db.find(receipt.result.ids[0]) if db is not None else None
+    uri = receipt.source.uri if receipt.source else None
+    return table is not None and any(source.uri == uri for source in table.sources)
 
 
 async def _is_skill_of(system: DataMind, receipt: IngestReceipt) -> bool:

@@ -16,17 +16,19 @@ from datamind.core.protocols.database import (
     TableResult,
 )
 from datamind.core.source import SourceRef
-from datamind.core.types import new_id
+from datamind.core.types import content_hash, new_id
 
 ORDERS: Final = "id,customer,amount\n007,Li,9\n008,Wang,100\n009,Zhou,\n"
 
 
 def make_table_import(table: str, content: bytes, **fields: Any) -> TableImport:
-    """An import of a CSV file of this content, as a unit of its own; further arguments are fields of TableImport."""
+    """An import of a CSV file, as a unit of its own; further arguments are fields of TableImport.
+
+    Each content is a file of its own; a ``uri`` makes several versions of one.
+    """
     media_type = fields.pop("media_type", CSV)
-    source = SourceRef.of_content(
-        "file", f"file:{table}", content, media_type=media_type, profile="test", origin="file"
-    )
+    uri = fields.pop("uri", f"file:{table}/{content_hash(content)[:8]}")
+    source = SourceRef.of_content("file", uri, content, media_type=media_type, profile="test", origin="file")
     values: dict[str, Any] = {
         "table": table,
         "unit_id": new_id("unit"),

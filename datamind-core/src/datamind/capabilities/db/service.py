@@ -38,13 +38,19 @@ OpenDialect = Callable[[], Awaitable[DatabaseDialect]]
 _OPERATIONS: Final = {
     "created": "added",
     "appended": "added",
+    "renewed": "replaced",
     "replaced": "replaced",
     "upserted": "updated",
     "removed": "deleted",
     "dropped": "deleted",
     "unchanged": "none",
 }
-_REVERTS: Final[Mapping[str, RevertKind]] = {"created": "exact", "appended": "exact", "unchanged": "exact"}
+_REVERTS: Final[Mapping[str, RevertKind]] = {
+    "created": "exact",
+    "appended": "exact",
+    "renewed": "restores_previous",
+    "unchanged": "exact",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +275,7 @@ def _result(table: str, outcome: TableOutcome) -> SurfaceWriteResult:
         status="unchanged" if unchanged else "partial" if missing > 0 else "stored",
         items_written=outcome.rows,
         ids=(table,),
+        closed_ids=outcome.closed,
         version=outcome.version,
         detected=detected,
         revert=_REVERTS.get(outcome.status, "none"),

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any, BinaryIO, Final, Literal
+from urllib.parse import quote
 
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
@@ -67,10 +68,12 @@ class QueryArguments(_Arguments):
 class _IntoTable(_Arguments):
     table: str = Field("", max_length=128, description="Name of the table; made from the file name when left out.")
     if_exists: ImportMode = Field(
-        "append", description="append; replace the rows; fail; or upsert: replace rows with the same key."
+        "append",
+        description="append, in place of what an older version of the file gave; replace all rows; fail; or upsert:"
+        " replace rows with the same key.",
     )
     key: list[str] = Field(default_factory=list, max_length=16, description="Key columns, for upsert.")
-    force: bool = Field(False, description="Append again what is there already.")
+    force: bool = Field(False, description="Append beside what the file gave already.")
 
 
 class ImportCsvArguments(_IntoTable):
@@ -193,7 +196,16 @@ def _taking(ctx: ToolContext, media_type: Callable[[str], str] = str) -> FileTak
 
 async def _plan_file(located: Located, args: _IntoTable, taking: FileTaking, given: Mapping[str, Any]) -> PlannedWrite:
     taken = await taking.take(located)
-    return _planned(args, args.table or table_name_of(taken.name), taken.source, taken.content, given, taken.name)
+    source = _sheet_of(taken.source, given.get("sheet", ""))
+    return _planned(args, args.table or table_name_of(taken.name), source, taken.content, given, taken.name)
+
+
+def _sheet_of(book: SourceRef, sheet: str) -> SourceRef:
+    """A sheet that was asked for by name: it is no other version of what another sheet gave."""
+    if not sheet:
+        return book
+    part = book.model_dump(include={"checksum", "media_type", "profile", "origin"})
+    return SourceRef.of_checksum(book.kind, f"{book.uri}#{quote(sheet)}", **part)
 
 
 async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> AsyncIterator[PlannedWrite | Refusal]:
@@ -289,8 +301,9 @@ async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
     table = await _reads(ctx).find(result.ids[0])
     if table is None:
         return ReadBack(False, "the table is not found")
-    # Another write may have come in between; a version only grows.
-    return ReadBack(int(table.version) >= int(result.version), f"{table.rows} rows, version {table.version}")
+    # Another write may have come in between; a version only grows, and a receipt that was closed never comes back.
+    agrees = int(table.version) >= int(result.version) and set(table.receipt_ids).isdisjoint(result.closed_ids)
+    return ReadBack(agrees, f"{table.rows} rows, version {table.version}")
 
 
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
@@ -342,7 +355,7 @@ def _importing() -> list[ToolSpec]:
         "effect": ToolEffect.WRITE,
         "surface": DataSurface.DB,
         "read_back": _is_there,
-        "revert": "exact",
+        "revert": "restores_previous",
     }
     return [
         ToolSpec.of(

@@ -13,7 +13,7 @@ ColumnKind = Literal[
     "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "time", "binary", "nested", "other"
 ]
 ImportMode = Literal["append", "replace", "fail", "upsert"]
-TableStatus = Literal["created", "appended", "replaced", "upserted", "removed", "dropped", "unchanged"]
+TableStatus = Literal["created", "appended", "renewed", "replaced", "upserted", "removed", "dropped", "unchanged"]
 
 
 class TableColumn(Record):
@@ -116,10 +116,11 @@ class TableImport(_Write):
 
     Attributes:
         unit_id: Importing the same unit again is the same import.
-        mode: ``append`` makes the table if there is none; ``fail`` makes it and nothing else.
+        mode: ``append`` makes the table if there is none, and rows of an older version of the source go (G15);
+            ``fail`` makes it and nothing else.
         key: Columns of ``upsert``: a row replaces the one with equal values there; of one file the last row counts.
         encoding: A Python codec; found out when empty, like ``delimiter``, ``header`` and ``sheet``.
-        force: Append again what is there already.
+        force: Append whatever of the source is there already.
     """
 
     mode: ImportMode = "append"
@@ -158,15 +159,18 @@ class TableOutcome(Record):
     """What a write did.
 
     Attributes:
-        status: ``unchanged`` when the rows were there already.
+        status: ``unchanged`` when the rows were there already, ``renewed`` when they took the place of those that an
+            older version of their source gave.
         rows: Rows this write stored or removed.
         version: Of the table after the write; empty when it is gone.
+        closed: Receipts of the older versions, oldest first.
         detected: What was found out about the file, with what was rejected.
     """
 
     status: TableStatus
     rows: int
     version: str
+    closed: tuple[str, ...] = ()
     detected: Detected = Detected()
 
 
@@ -218,6 +222,9 @@ class DatabaseDialect(DatabaseReader, Protocol):
     G10 ``append`` and ``upsert`` say ``unchanged`` only when the rows of this very source are all in the table.
     G11 What returned survives the death of the process; after ``sync`` also a power loss.
     G12 ``read_view`` cannot write, by the engine where it can be.
+    G15 ``append`` takes the rows that other versions of its source (those with its uri) gave out of the table, in the
+    same transaction, unless ``force`` is set. Rows of other sources stay; where there are none, the columns are those
+    of the new version.
 
     Attributes:
         volatile: It lives in memory and is gone with the process.

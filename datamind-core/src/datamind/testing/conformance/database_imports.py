@@ -247,6 +247,57 @@ class DatabaseImportsConformance(ProviderConformance):
             assert (await load_table(database, "t", "id,v\n1,a\n2,b\n", mode="upsert", key=("id",))).rows == 2
             assert await rows(database, "SELECT v FROM t ORDER BY id") == [["a"], ["b"]]
 
+    async def test_g15_a_newer_version_takes_the_place_of_the_older(self, tmp_path: Path) -> None:
+        """With its own columns, where nothing else is in the table; back and forth, too."""
+        versions = ("id,v\n1,a\n2,b\n", "id,note,v\nx1,n,2.5\n", "id,v\n")
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "t", versions[0], uri="file:t.csv", receipt_id="rcpt_0")
+            for number, text in enumerate((*versions[1:], *versions), 1):
+                outcome = await load_table(database, "t", text, uri="file:t.csv", receipt_id=f"rcpt_{number}")
+                assert (outcome.status, outcome.closed) == ("renewed", (f"rcpt_{number - 1}",))
+                again = await load_table(database, "t", text, uri="file:t.csv")
+                assert (again.status, again.closed, again.version) == ("unchanged", (), outcome.version)
+                (table,) = await database.tables()
+                header, *lines = text.split()
+                assert [column.name for column in table.columns] == header.split(",")
+                assert (table.rows, table.receipt_ids) == (len(lines), (f"rcpt_{number}",))
+
+    async def test_g15_rows_of_other_sources_stay(self, tmp_path: Path) -> None:
+        """And so do the columns: those of the new version must fit."""
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "t", "id,v\n1,a\n2,b\n", uri="file:one.csv", receipt_id="rcpt_one")
+            await load_table(database, "t", "id,v\n3,c\n", uri="file:two.csv", receipt_id="rcpt_two")
+            await load_table(database, "t", '[{"id": 4, "v": "d"}]', media_type="application/json", uri="records:x")
+            outcome = await load_table(database, "t", "v,id\ne,5.5\n", uri="file:one.csv", receipt_id="rcpt_new")
+            assert (outcome.status, outcome.rows, outcome.closed) == ("renewed", 1, ("rcpt_one",))
+            found = [[float(number), v] for number, v in await rows(database, "SELECT id, v FROM t ORDER BY id")]
+            assert found == [[3, "c"], [4, "d"], [5.5, "e"]]
+            held = await everything(database)
+            with pytest.raises(InputInvalid):
+                await load_table(database, "t", "id,v,more\n1,a,x\n", uri="file:one.csv")
+            assert await everything(database) == held
+
+    async def test_g15_forced_rows_go_with_the_next_version(self, tmp_path: Path) -> None:
+        """``force`` puts a version beside the others; the next one takes the place of them all."""
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "t", "id\n1\n", uri="file:t.csv", receipt_id="rcpt_a")
+            forced = await load_table(database, "t", "id\n2\n", uri="file:t.csv", receipt_id="rcpt_b", force=True)
+            assert (forced.status, forced.closed) == ("appended", ())
+            assert await rows(database, "SELECT id FROM t ORDER BY id") == [[1], [2]]
+            outcome = await load_table(database, "t", "id\n3\n", uri="file:t.csv")
+            assert (outcome.status, outcome.closed) == ("renewed", ("rcpt_a", "rcpt_b"))
+            assert await rows(database, "SELECT id FROM t") == [[3]]
+
+    async def test_g15_a_version_that_fails_leaves_the_older_one(self, tmp_path: Path) -> None:
+        """Whatever is wrong with the file."""
+        async with self.opened(tmp_path) as database:
+            await load_table(database, "orders", ORDERS, uri="file:orders.csv")
+            held = await everything(database)
+            for text, fields in BROKEN:
+                with pytest.raises((SourceUnreadable, InputInvalid)):
+                    print(text, await load_table(database, "orders", text, uri="file:orders.csv", **fields))
+                assert await everything(database) == held
+
     async def test_upsert_takes_the_last_of_equal_keys(self, tmp_path: Path) -> None:
         """A row without a key is told; the key must be a column."""
         async with self.opened(tmp_path) as database:

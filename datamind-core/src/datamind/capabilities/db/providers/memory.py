@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from anyio.to_thread import run_sync
 
-from datamind.capabilities.db.providers.reading import Catalogue, Table, read_page
+from datamind.capabilities.db.providers.reading import Catalogue, Mark, Table, read_page
 from datamind.capabilities.db.tabular.columns import ColumnType
 from datamind.capabilities.db.tabular.names import RESERVED, quoted
 from datamind.capabilities.db.tabular.parsing import (
@@ -192,7 +192,8 @@ def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
         raise Conflict(f"the table {request.table!r} exists", code="conflict.table_exists")
     if held is not None and request.mode in ("append", "upsert") and not request.force and _holds(state, held, request):
         return TableOutcome(status="unchanged", rows=0, version=held.version)
-    table = _make_room(state, request, held, plan)
+    older = _older(request, held)
+    table = _make_room(state, request, held, older, plan)
     _insert(state, request, table, (source, plan, rejects))
     counts = _counts(state.connection, table)
     rows = counts.get(state.catalogue.number, 0)
@@ -201,8 +202,16 @@ def _load(state: _State, request: TableImport, file: BinaryIO) -> TableOutcome:
     types = dict(zip((name.casefold() for name in table.names), table.types, strict=True))
     columns = {name: types[name.casefold()].kind for name in plan.names}
     detected = Detected.model_validate(make_detected(source, request.media_type, rejects) | {"columns": columns})
-    status = "created" if held is None else _DONE[request.mode]
-    return TableOutcome(status=status, rows=rows, version=version, detected=detected)
+    status = "created" if held is None else "renewed" if older else _DONE[request.mode]
+    closed = tuple(mark.receipt_id for mark in older)
+    return TableOutcome(status=status, rows=rows, version=version, closed=closed, detected=detected)
+
+
+def _older(request: TableImport, held: Table | None) -> list[Mark]:
+    """What other versions of the source gave, which an import takes the place of."""
+    if held is None or request.mode != "append" or request.force:
+        return []
+    return [mark for mark in held.marks if mark.source.uri == request.source.uri]
 
 
 def _holds(state: _State, table: Table, request: TableImport) -> bool:
@@ -212,9 +221,9 @@ def _holds(state: _State, table: Table, request: TableImport) -> bool:
     return any(counts.get(mark.number, 0) == mark.rows for mark in marks)
 
 
-def _make_room(state: _State, request: TableImport, held: Table | None, plan: Plan) -> Table:
+def _make_room(state: _State, request: TableImport, held: Table | None, older: Sequence[Mark], plan: Plan) -> Table:
     number = state.catalogue.next_number()
-    if held is None or request.mode == "replace":
+    if held is None or request.mode == "replace" or (older and len(older) == len(held.marks)):
         table = Table(held.name if held else request.table, _place(number), plan.names, plan.types)
         if held is not None:
             _remove(state.connection, held)
@@ -223,6 +232,9 @@ def _make_room(state: _State, request: TableImport, held: Table | None, plan: Pl
     types = dict(zip((name.casefold() for name in held.names), held.types, strict=True))
     fitted = dict(zip((name.casefold() for name in plan.names), fit_columns(plan, types), strict=True))
     check_key(held.names, request.key)
+    for mark in older:
+        state.connection.execute(f"DELETE FROM {held.place} WHERE unit = ?", (mark.number,))  # noqa: S608
+    held = replace(held, marks=tuple(mark for mark in held.marks if mark not in older))
     return replace(held, types=tuple(fitted.get(name, known) for name, known in types.items()))
 
 
