@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 VENDOR_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+# A shell that starts a job in the background has it ignore Ctrl-C, and every process the job starts inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A deadline per example would measure the machine, not the code.
 settings.register_profile("datamind", deadline=None, print_blob=True)

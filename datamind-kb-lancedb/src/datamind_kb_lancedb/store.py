@@ -72,8 +72,10 @@ class LanceVectorStore(LanceReader):
         await run_sync(self._make_folder)
         async with self._lock.held():
             table = await self._writable()
-            written = await writing.put_documents(table, self._known, documents)
-        if written:
+            gone = await writing.put_documents(table, self._known, documents)
+            if gone:
+                await writing.drop_vectors(await self._tables.all_vectors(), list(gone))
+        if gone is not None:
             self._maintenance.count(table)
 
     async def delete_documents(self, document_ids: Sequence[str]) -> int:

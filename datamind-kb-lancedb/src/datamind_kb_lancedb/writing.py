@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -40,16 +40,20 @@ class KnownDocuments:
         self._version = await version_of(table)
 
 
-async def put_documents(table: AsyncTable, known: KnownDocuments, puts: Sequence[schema.Put]) -> bool:
-    """Add or replace documents in one commit; whether there was anything to do."""
+async def put_documents(table: AsyncTable, known: KnownDocuments, puts: Sequence[schema.Put]) -> Collection[str] | None:
+    """Add or replace documents in one commit.
+
+    Returns the chunks of older versions that are gone by it, or None if there was nothing to do.
+    """
     ids = await known.of(table)
     latest = {document.document_id: (document, chunks) for document, chunks in puts}
     _, version = await version_of(table)
     present = [name for name in latest if name in ids]
-    changed = await _changed(table, {name: latest[name] for name in present})
+    stored = await _stored_otherwise(table, {name: latest[name] for name in present})
+    changed = list(stored)
     wanted = [put for name, put in latest.items() if name not in ids or name in changed]
     if not wanted:
-        return False
+        return None
     rows = await run_sync(schema.rows_of, wanted, version << 20)
     if changed:
         await committed("written", lambda: _replace(table, rows, changed))
@@ -57,7 +61,8 @@ async def put_documents(table: AsyncTable, known: KnownDocuments, puts: Sequence
         # An upsert of rows that are all new costs twenty times as much.
         await committed("written", lambda: table.add(rows))
     await known.moved_on(table, added=latest)
-    return True
+    kept = {(row["id"], row["digest"]) for row in rows.select(["id", "digest"]).to_pylist()}
+    return [name for found in stored.values() for name, digest, _ in found if (name, digest) not in kept]
 
 
 async def _replace(table: AsyncTable, rows: pa.Table, changed: Iterable[str]) -> None:
@@ -65,15 +70,17 @@ async def _replace(table: AsyncTable, rows: pa.Table, changed: Iterable[str]) ->
     await upsert.when_not_matched_by_source_delete(filters.is_one_of("document_id", changed)).execute(rows)
 
 
-async def _changed(table: AsyncTable, puts: Mapping[str, schema.Put]) -> list[str]:
-    """Which of the documents are stored otherwise."""
+async def _stored_otherwise(
+    table: AsyncTable, puts: Mapping[str, schema.Put]
+) -> Mapping[str, set[tuple[str, int, str]]]:
+    """The documents that are stored otherwise, with their rows as ``(id, digest, document)``."""
     if not puts:
-        return []
+        return {}
     with translated("read"):
         columns = ["document_id", "id", "digest", "document"]
         rows = await table.query().where(filters.is_one_of("document_id", puts)).select(columns).to_arrow()
     stored, given = _by_document(rows), _by_document(await run_sync(schema.rows_of, list(puts.values()), 0))
-    return [name for name in puts if stored.get(name) != given[name]]
+    return {name: stored.get(name, set()) for name in puts if stored.get(name) != given[name]}
 
 
 def _by_document(rows: pa.Table) -> Mapping[str, set[tuple[str, int, str]]]:

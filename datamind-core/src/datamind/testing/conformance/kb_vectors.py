@@ -89,6 +89,16 @@ class VectorsConformance(ProviderConformance):
             counts = await store.counts()
             assert (counts.chunks, counts.embedded) == (1, 0)
 
+    async def test_b19_vectors_of_a_version_that_comes_back_are_not_there(self, tmp_path: Path) -> None:
+        """They went when it was replaced, and do not wait unseen for it."""
+        first, other = make_document("same.md", "alpha east"), make_document("same.md", "alpha west", "alpha south")
+        async with self.opened(tmp_path) as store:
+            await put_all(store, [first])
+            await store.put_vectors(_MODEL, first.chunk_ids, make_vectors(_EAST))
+            await put_all(store, [other])
+            await put_all(store, [first])
+            assert await near(store) == []
+
     async def test_putting_the_same_document_again_keeps_its_vectors(self, tmp_path: Path) -> None:
         """A write that changes nothing costs no embedding."""
         async with self.opened(tmp_path) as store:
