@@ -1,7 +1,8 @@
 """What entities are called, in a SQLite file beside the graph: finds candidates, decides nothing.
 
 Names are added before the graph's own commit and never taken out by a delete, so the file holds every name of the
-graph and maybe more; whoever searches looks each candidate up in the graph.
+graph and maybe more; whoever searches looks each candidate up in the graph. The file also says up to which write it
+does, so one that is behind, as after a power loss, is known and made anew from the graph.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     grams, content = '', detail = none, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'"
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS word_counts USING fts5vocab (words, 'row');
+CREATE TABLE IF NOT EXISTS predicates (iri TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS written (id INTEGER PRIMARY KEY CHECK (id = 1), before TEXT NOT NULL, last TEXT NOT NULL);
 """
 _CANDIDATES: Final = 200
 _QUERY_GRAMS: Final = 64
@@ -34,7 +37,7 @@ _LAST: Final = "\U0010ffff"
 
 
 class LabelIndex:
-    """May be used by several threads."""
+    """May be used by several threads. Consistent after a power loss, and maybe behind."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,23 +45,38 @@ class LabelIndex:
         with self._translated():
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = OFF")  # the engine syncs, once for a whole write
+            # What a power loss takes is made anew from the graph; NORMAL keeps what is left in order.
+            self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
 
-    def add(self, names: Iterable[tuple[str, str]]) -> None:
-        """Pairs of IRI and name; one that is known changes nothing."""
-        rows = {_row_id(iri, name): (iri, fold(name)) for iri, name in names}
+    def add(self, names: Iterable[tuple[str, str]], predicates: Iterable[str] = ()) -> None:
+        """Pairs of IRI and name, and predicates; what is known changes nothing."""
+        with self._transaction():
+            self._insert(names, predicates)
+
+    def complete(
+        self, names: Iterable[tuple[str, str]], predicates: Iterable[str], *, receipt_id: str, before: str
+    ) -> None:
+        """The last names of a write, which is about to be committed after the write ``before``."""
+        with self._transaction():
+            self._insert(names, predicates)
+            self._db.execute("INSERT OR REPLACE INTO written VALUES (1, ?, ?)", (before, receipt_id))
+
+    def is_up_to(self, receipt_id: str) -> bool:
+        """Whether the names are those of a graph whose last write this is; empty for none."""
         with self._translated():
-            # In order: the word index writes out what it has gathered at every step back.
-            known = self._known(sorted(rows))
-            new = [(key, *rows[key]) for key in sorted(rows) if key not in known and rows[key][1]]
-            if not new:
-                return
-            self._db.execute("BEGIN")
-            self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?, ?)", new)
-            words = ((key, " ".join(grams(folded))) for key, _, folded in new)
-            self._db.executemany("INSERT INTO words (rowid, grams) VALUES (?, ?)", words)
-            self._db.execute("COMMIT")
+            found = self._db.execute("SELECT before, last FROM written").fetchone()
+        return receipt_id in (found or ("",))
+
+    def _insert(self, names: Iterable[tuple[str, str]], predicates: Iterable[str]) -> None:
+        rows = {_row_id(iri, name): (iri, fold(name)) for iri, name in names}
+        # In order: the word index writes out what it has gathered at every step back.
+        known = self._known(sorted(rows))
+        new = [(key, *rows[key]) for key in sorted(rows) if key not in known and rows[key][1]]
+        self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?, ?)", new)
+        words = ((key, " ".join(grams(folded))) for key, _, folded in new)
+        self._db.executemany("INSERT INTO words (rowid, grams) VALUES (?, ?)", words)
+        self._db.executemany("INSERT OR IGNORE INTO predicates VALUES (?)", ((iri,) for iri in predicates))
 
     def _known(self, keys: list[int]) -> set[int]:
         found: set[int] = set()
@@ -67,6 +85,11 @@ class LabelIndex:
             marks = ",".join("?" * len(some))
             found.update(row[0] for row in self._db.execute(f"SELECT id FROM names WHERE id IN ({marks})", some))  # noqa: S608
         return found
+
+    def predicates(self) -> list[str]:
+        """IRIs of every predicate there ever was."""
+        with self._translated():
+            return list(self._rows("SELECT iri FROM predicates"))
 
     def candidates(self, text: str) -> list[str]:
         """IRIs whose names may answer, at most some hundreds: the same, with this beginning, or much alike."""
@@ -102,6 +125,17 @@ class LabelIndex:
         """Close the file."""
         with self._translated():
             self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

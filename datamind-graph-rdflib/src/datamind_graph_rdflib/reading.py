@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
 import pyoxigraph as ox
 
-from datamind.capabilities.graph.names import Label, is_name, make_entity, rank
-from datamind.capabilities.graph.terms import name_of
+from datamind.capabilities.graph.names import Label, make_entity, rank
 from datamind.capabilities.kb.providers.filtering import is_source
 from datamind.core.protocols.graph import (
     ALIAS_PREDICATES,
@@ -28,7 +27,6 @@ from datamind.core.protocols.graph import (
 )
 from datamind_graph_rdflib.engine import Open
 from datamind_graph_rdflib.vocabulary import (
-    BLANK,
     DEFAULT,
     DETAIL,
     META,
@@ -152,6 +150,13 @@ def search(opened: Open, text: str, limit: int) -> list[EntityHit]:
     return list(rank(text, (entity_of(opened, term) for term in there), limit))
 
 
+def search_predicates(opened: Open, text: str, limit: int) -> list[EntityHit]:
+    """Predicates that the index knows and a statement has, ranked by their names."""
+    found = [Term(iri) for iri in opened.labels.predicates()]
+    used = [term for term in found if next(matching(opened, TriplePattern(predicate=term)), None) is not None]
+    return list(rank(text, (entity_of(opened, term) for term in used), limit))
+
+
 def _is_there(opened: Open, term: Term) -> bool:
     node = named(term.value)
     graph = opened.graph
@@ -173,15 +178,3 @@ def entity_of(opened: Open, term: Term) -> Entity:
         if isinstance(quad.object, ox.Literal)
     ]
     return make_entity(term, labels)
-
-
-def names_in(triples: Iterable[Triple]) -> Iterator[tuple[str, str]]:
-    """Pairs of IRI and name for the index: what labels say, and what IRIs say by themselves."""
-    seen: set[str] = set()
-    for triple in triples:
-        for term in (triple.subject, triple.object):
-            if not term.is_literal and term.value not in seen and not term.value.startswith(BLANK):
-                seen.add(term.value)
-                yield term.value, name_of(term)
-        if triple.object.is_literal and is_name(triple.predicate.value):
-            yield triple.subject.value, triple.object.value

@@ -82,6 +82,10 @@ class OxigraphReader:
         """Of some hundreds of candidates the best."""
         return await self._engine.read(partial(reading.search, text=text, limit=limit))
 
+    async def search_predicates(self, text: str, limit: int) -> Sequence[EntityHit]:
+        """Of all predicates the best."""
+        return await self._engine.read(partial(reading.search_predicates, text=text, limit=limit))
+
     async def entities(self, terms: Sequence[Term]) -> Sequence[Entity]:
         """In their order."""
         return await self._engine.read(lambda opened: [reading.entity_of(opened, term) for term in terms])
@@ -149,6 +153,10 @@ class OxigraphStore(OxigraphReader):
     async def check(self) -> bool:
         """See SupportsRepair."""
         return await self._engine.check()
+
+    async def has_written(self, receipt_id: str) -> bool:
+        """See SupportsWriteCheck."""
+        return await self._engine.has_written(receipt_id)
 
     async def set_aside(self) -> str:
         """See SupportsRepair."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyoxigraph as ox
@@ -16,10 +16,15 @@ UNIT: Final = ox.NamedNode("urn:datamind:x:unit")
 """Of a receipt that asserts something: its GraphUnit as JSON."""
 DONE: Final = ox.NamedNode("urn:datamind:x:done")
 """Of a receipt that was written or that removed something: how many statements; kept for a redo."""
+LAST: Final = ox.NamedNode("urn:datamind:x:last")
+"""What was written last: its DONE is the receipt's id."""
 DETAIL: Final = "urn:datamind:x:detail:"
 """Beginning of the IRIs that hold span and confidence of one assertion."""
 RECEIPT: Final = "urn:datamind:r:"
 BLANK: Final = "urn:datamind:b:"
+
+Blocks = Mapping[ox.NamedNode | ox.DefaultGraph, Sequence[str]]
+"""Lines of ``line_of`` by the graph that they belong to."""
 
 
 def graph_node(receipt_id: str) -> ox.NamedNode:
@@ -90,10 +95,33 @@ def parts(triple: Triple) -> tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode | ox
     return subject, predicate, object_
 
 
+def insert_of(blocks: Blocks) -> str:
+    """Statements by graph as INSERT DATA."""
+    inside = []
+    for graph, lines in blocks.items():
+        text = "".join(f"{line} .\n" for line in lines)
+        inside.append(text if graph == DEFAULT else f"GRAPH {graph} {{ {text} }}\n")
+    return "INSERT DATA {{ {} }}".format("".join(inside))
+
+
+def nquads_of(blocks: Blocks) -> bytes:
+    """Statements by graph as N-Quads."""
+    parts = []
+    for graph, lines in blocks.items():
+        end = ".\n" if graph == DEFAULT else f"{graph} .\n"
+        parts += [f"{line} {end}" for line in lines]
+    return "".join(parts).encode()
+
+
+def line_of(quad: ox.Quad) -> str:
+    """Subject, predicate and object as SPARQL and N-Quads write them."""
+    return f"{quad.subject} {quad.predicate} {quad.object}"
+
+
 def as_text(quads: Iterable[ox.Quad]) -> str:
-    """The quads as the body of INSERT DATA or DELETE DATA."""
+    """The quads as the body of DELETE DATA."""
     lines = []
     for quad in quads:
-        line = f"{quad.subject} {quad.predicate} {quad.object} ."
+        line = f"{line_of(quad)} ."
         lines.append(line if quad.graph_name == DEFAULT else f"GRAPH {quad.graph_name} {{ {line} }}")
     return "\n".join(lines)

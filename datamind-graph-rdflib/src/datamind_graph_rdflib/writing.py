@@ -12,18 +12,23 @@ from typing import Any, Final
 
 import pyoxigraph as ox
 
-from datamind.capabilities.graph.terms import RESERVED
-from datamind.core.errors import InputInvalid
 from datamind.core.protocols.graph import ONE_COMMIT, Assertion, GraphUnit, TriplePattern
 from datamind_graph_rdflib.engine import Open
-from datamind_graph_rdflib.reading import detail_node, matching, names_in
+from datamind_graph_rdflib.lines import LineMaker
+from datamind_graph_rdflib.marks import last_written
+from datamind_graph_rdflib.reading import detail_node, matching
 from datamind_graph_rdflib.vocabulary import (
     DEFAULT,
     DONE,
+    LAST,
     META,
     UNIT,
+    Blocks,
     as_text,
     graph_node,
+    insert_of,
+    line_of,
+    nquads_of,
     parts,
     receipt_of,
     triple_of,
@@ -32,6 +37,7 @@ from datamind_graph_rdflib.vocabulary import (
 
 SLICE: Final = 20_000
 _CONVERTED: Final = 2_000
+_ONE_UPDATE: Final = 1_000
 # Of a dropped receipt: what it asserts and no receipt that stays does.
 _ALONE: Final = (
     "{{ SELECT DISTINCT ?s ?p ?o WHERE {{ VALUES ?g {{ {graphs} }} GRAPH ?g {{ ?s ?p ?o }} }} }}"
@@ -50,20 +56,16 @@ def upsert(opened: Open, unit: GraphUnit, assertions: Iterable[Assertion], repla
     """Assert statements under a receipt."""
     known = done_count(opened, unit.receipt_id)
     if known is not None:
-        # The names are a file of their own, of which a power loss may have left less than of the graph.
-        opened.labels.add(names_in(assertion.triple for assertion in assertions))
         return known
     writer = Writer(opened, unit)
     waiting = iter(assertions)
     try:
         while some := list(islice(waiting, _CONVERTED)):
             writer.add(some)
-        writer.finish(replaces)
+        return writer.finish(replaces)
     except BaseException:
         writer.undo()
         raise
-    # Without this mark a redo asserts the same again, which changes nothing.
-    return _mark_done(opened, unit.receipt_id, _count(opened, f"GRAPH {graph_node(unit.receipt_id)} {{ ?s ?p ?o }}"))
 
 
 class Writer:
@@ -73,50 +75,67 @@ class Writer:
         self._opened = opened
         self._unit = unit
         self._graph = graph_node(unit.receipt_id)
+        self._maker = LineMaker()
         self._lines: list[str] = []
         self._details: list[str] = []
         self._is_loading = False
 
     def add(self, assertions: Sequence[Assertion]) -> None:
         """Gather some more, and load what is too much for one commit."""
-        quads = _quads(self._unit, assertions)
-        self._opened.labels.add(names_in(assertion.triple for assertion in assertions))
-        self._lines += [f"{quad.subject} {quad.predicate} {quad.object}" for quad in quads]
-        self._details += [as_text([quad]) for quad in _details(self._unit, assertions)]
+        make = self._maker.line
+        self._lines += [make(assertion.triple) for assertion in assertions]
+        self._details += [line_of(quad) for quad in _details(self._unit, assertions)]
         if len(self._lines) > (SLICE if self._is_loading else ONE_COMMIT):
             self.load()
 
     def load(self) -> None:
         """Write what was gathered, outside any transaction."""
         self._is_loading = True
-        quads = "".join(f"{line} .\n{line} {self._graph} .\n" for line in self._lines)
-        self._opened.graph.bulk_load(quads.encode(), ox.RdfFormat.N_QUADS)
+        # Names first: an entity that is there is found.
+        self._opened.labels.add(*self._maker.take())
+        for start in range(0, len(self._lines), SLICE):
+            some = self._lines[start : start + SLICE]
+            self._opened.graph.bulk_load(nquads_of({DEFAULT: some, self._graph: some}), ox.RdfFormat.N_QUADS)
         if self._details:
-            self._opened.graph.update(_insert(self._details))
+            self._opened.graph.update(insert_of({META: self._details}))
         self._lines.clear()
         self._details.clear()
 
-    def finish(self, replaces: Sequence[str]) -> None:
+    def finish(self, replaces: Sequence[str]) -> int:
         """Write the rest, and that the receipt asserts it; in one transaction, unless some was loaded."""
         if self._is_loading:
             self.load()
-        # What is replaced goes first: it is slow to find among what the same transaction has just added.
-        steps = _drop(replaces)
-        if self._lines:
-            stated = "".join(f"{line} .\n" for line in self._lines)
-            steps.append(_insert([stated, f"GRAPH {self._graph} {{ {stated} }}", *self._details]))
-        told = ox.Quad(self._graph, UNIT, ox.Literal(self._unit.model_dump_json()), META)
-        steps.append(_insert([as_text([told])]))
-        self._opened.graph.update(" ;\n".join(steps))
+        receipt_id = self._unit.receipt_id
+        before = last_written(self._opened.graph)
+        self._opened.labels.complete(*self._maker.take(), receipt_id=receipt_id, before=before)
+        told = line_of(ox.Quad(self._graph, UNIT, ox.Literal(self._unit.model_dump_json()), META))
+        blocks: Blocks = {DEFAULT: self._lines, self._graph: self._lines, META: [*self._details, told]}
+        if len(self._lines) <= _ONE_UPDATE and self._maker.keeps_forms and not self._is_loading:
+            count = len(set(self._lines))
+            self._opened.graph.update(_joined([*_drop(replaces), insert_of(blocks), *_done(receipt_id, count)]))
+            return count
+        self._write(blocks, replaces)
+        count = _count(self._opened, f"GRAPH {self._graph} {{ ?s ?p ?o }}")
+        # Without this mark a redo asserts the same again, which changes nothing.
+        self._opened.graph.update(_joined(_done(receipt_id, count)))
+        return count
+
+    def _write(self, blocks: Blocks, replaces: Sequence[str]) -> None:
+        if replaces:
+            # What is replaced goes first: it is slow to find among what the same transaction has just added.
+            self._opened.graph.update(_joined([*_drop(replaces), insert_of(blocks)]))
+        else:
+            # One transaction too, and two thirds of the memory.
+            self._opened.graph.load(nquads_of(blocks), ox.RdfFormat.N_QUADS)
 
     def undo(self) -> None:
         """Take out again what was loaded."""
         if self._is_loading:
-            self._opened.graph.update(" ;\n".join(_drop([self._unit.receipt_id])))
+            self._opened.graph.update(_joined(_drop([self._unit.receipt_id])))
 
 
-def _insert(parts: Sequence[str]) -> str:
-    return "INSERT DATA {{ {} }}".format("\n".join(parts))
+def _joined(steps: Iterable[str]) -> str:
+    return " ;\n".join(steps)
 
 
 def _count(opened: Open, what: str) -> int:
@@ -127,33 +146,23 @@ def _count(opened: Open, what: str) -> int:
     return int(count.value)
 
 
-def _mark_done(opened: Open, receipt_id: str, count: int) -> int:
-    opened.graph.update(_insert([as_text([_done(receipt_id, count)])]))
-    return count
-
-
-def _done(receipt_id: str, count: int) -> ox.Quad:
-    return ox.Quad(graph_node(receipt_id), DONE, ox.Literal(str(count)), META)
-
-
-def _quads(unit: GraphUnit, assertions: Iterable[Assertion]) -> list[ox.Quad]:
-    graph = graph_node(unit.receipt_id)
-    quads = []
-    for assertion in assertions:
-        subject, predicate, object_ = parts(assertion.triple)
-        for term in (subject, predicate, object_):
-            if isinstance(term, ox.NamedNode) and term.value.startswith(RESERVED):
-                raise InputInvalid(f"{term.value[:80]!r} is reserved for the graph store")
-        quads.append(ox.Quad(subject, predicate, object_, graph))
-    return quads
+def _done(receipt_id: str, count: int) -> list[str]:
+    """That a receipt has done its work, and did so last."""
+    marks = [
+        ox.Quad(graph_node(receipt_id), DONE, ox.Literal(str(count)), META),
+        ox.Quad(LAST, DONE, ox.Literal(receipt_id), META),
+    ]
+    last = f"GRAPH {META} {{ {LAST} {DONE} ?last }}"
+    return [f"DELETE WHERE {{ {last} }}", insert_of({META: [line_of(mark) for mark in marks]})]
 
 
 def _details(unit: GraphUnit, assertions: Iterable[Assertion]) -> Iterator[ox.Quad]:
-    told = [one for one in assertions if one.start is not None or one.confidence != 1.0]
-    for one, quad in zip(told, _quads(unit, told), strict=True):
-        span = "- -" if one.start is None else f"{one.start} {one.end}"
-        node = detail_node(unit.receipt_id, _as_stored(quad))
-        yield ox.Quad(node, graph_node(unit.receipt_id), ox.Literal(f"{span} {one.confidence!r}"), META)
+    graph = graph_node(unit.receipt_id)
+    for one in assertions:
+        if one.start is not None or one.confidence != 1.0:
+            span = "- -" if one.start is None else f"{one.start} {one.end}"
+            node = detail_node(unit.receipt_id, _as_stored(ox.Quad(*parts(one.triple), graph)))
+            yield ox.Quad(node, graph, ox.Literal(f"{span} {one.confidence!r}"), META)
 
 
 def _as_stored(quad: ox.Quad) -> Any:
@@ -169,8 +178,13 @@ def drop(opened: Open, receipt_ids: Sequence[str], by_receipt: str) -> int:
     if known is not None:
         return known
     count = _count(opened, _alone(receipt_ids))
-    opened.graph.update(" ;\n".join([*_drop(receipt_ids), _insert([as_text([_done(by_receipt, count)])])]))
+    _name_nothing(opened, by_receipt)
+    opened.graph.update(_joined([*_drop(receipt_ids), *_done(by_receipt, count)]))
     return count
+
+
+def _name_nothing(opened: Open, by_receipt: str) -> None:
+    opened.labels.complete((), (), receipt_id=by_receipt, before=last_written(opened.graph))
 
 
 def _alone(receipt_ids: Sequence[str]) -> str:
@@ -206,11 +220,12 @@ def remove(opened: Open, patterns: Sequence[TriplePattern], by_receipt: str) -> 
     taken = [quad for quad in taken if quad.graph_name == DEFAULT or receipt_of(quad.graph_name)]
     taken += list(_details_of(opened, taken))
     receipts = {receipt_of(quad.graph_name) for quad in taken} - {""}
+    _name_nothing(opened, by_receipt)
     opened.graph.update(
-        " ;\n".join(
+        _joined(
             [
                 f"DELETE DATA {{ {as_text(taken)} }}",
-                _insert([as_text([_done(by_receipt, len(gone))])]),
+                *_done(by_receipt, len(gone)),
                 *(_end_of_empty(receipt_id) for receipt_id in sorted(receipts)),
             ]
         )

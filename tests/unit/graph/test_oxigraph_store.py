@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from datamind.capabilities.graph.terms import make_literal
-from datamind.core.errors import StoreError
+from datamind.core.errors import IntegrityError, StoreError
+from datamind.core.protocols.repair import DAMAGED
 from datamind.testing.graph_data import WORKS, all_statements, found, make_triple, make_unit, put, say
 from datamind.testing.providers import ProviderTarget
-from datamind_graph_rdflib import writing
+from datamind_graph_rdflib import indexing, writing
 from datamind_graph_rdflib.labels import LabelIndex
+from datamind_graph_rdflib.marks import last_written
 
 FACTORY = ("graph.store", "datamind_graph_rdflib.store:open_store", "datamind_graph_rdflib.options:RdflibGraphOptions")
 TARGET = ProviderTarget(*FACTORY)
@@ -29,7 +31,7 @@ from pathlib import Path
 from datamind.core.protocols.graph import Assertion
 from datamind.testing.graph_data import make_triple, make_unit
 from datamind.testing.providers import ProviderTarget
-from datamind_graph_rdflib import writing
+from datamind_graph_rdflib import indexing, writing
 
 async def main():
     writing.ONE_COMMIT, writing.SLICE, writing._CONVERTED = 60, 20, 7  # every other write goes in slices
@@ -137,7 +139,7 @@ async def test_sync_reaches_every_new_file_and_the_folders(tmp_path, monkeypatch
     graph = next(tmp_path.rglob("oxigraph"))
     logs = [str(path) for path in graph.glob("*.log")]
     assert logs
-    assert {*logs, str(graph), str(graph.parent), str(graph.parent / "names.db-wal")} <= synced
+    assert {*logs, str(graph), str(graph.parent)} <= synced
     synced.clear()
     await put(store, "b", WORKS)
     await store.sync()
@@ -145,16 +147,53 @@ async def test_sync_reaches_every_new_file_and_the_folders(tmp_path, monkeypatch
     await store.aclose()
 
 
-async def test_a_redo_brings_back_names_that_were_lost(tmp_path):
+async def test_names_that_were_lost_or_are_behind_are_made_anew(tmp_path):
     store = await TARGET.open(tmp_path)
     await put(store, "a", WORKS)
     await store.aclose()
-    for path in tmp_path.rglob("names.db*"):
-        path.unlink()
+    (names,) = tmp_path.rglob("names.db")
+    behind = names.read_bytes()
     store = await TARGET.open(tmp_path)
-    assert await store.search_entities("Ada Lovelace", 5) == []
+    await put(store, "b", make_triple("张三", "就职于", "星河科技"))
+    await store.aclose()
+    for before in (behind, None):
+        names.unlink()
+        if before is not None:
+            names.write_bytes(before)
+        store = await TARGET.open(tmp_path)
+        assert [hit.match for hit in await store.search_entities("Ada Lovelace", 5)] == ["exact"]
+        assert [hit.match for hit in await store.search_entities("张三", 5)] == ["exact"]
+        assert [hit.entity.name for hit in await store.search_predicates("就职于", 5)] == ["就职于"]
+        await store.aclose()
+
+
+async def test_names_are_not_made_anew_after_a_write_that_died_before_its_commit(tmp_path, monkeypatch):
+    store = await TARGET.open(tmp_path)
     await put(store, "a", WORKS)
+
+    def die(opened):
+        opened.labels.complete((), (), receipt_id="rcpt_b.test", before=last_written(opened.graph))
+
+    await store._engine.write(die)
+    await store.aclose()
+    monkeypatch.setattr(indexing, "_fill", None)
+    store = await TARGET.open(tmp_path)
     assert [hit.match for hit in await store.search_entities("Ada Lovelace", 5)] == ["exact"]
+    await store.aclose()
+
+
+async def test_a_log_damaged_while_the_files_were_closed_is_met_at_the_next_use(tmp_path):
+    store = await TARGET.open(tmp_path)
+    await put(store, "a", WORKS)
+    await put(store, "b", make_triple("Bo", "knows", "Cy"))
+    await store._engine._release()
+    for log in tmp_path.rglob("oxigraph/*.log"):
+        os.truncate(log, log.stat().st_size // 2)
+    with pytest.raises(IntegrityError) as met:
+        await store.stats()
+    assert met.value.code == DAMAGED
+    assert "rcpt_b.test" in met.value.message
+    assert store.is_doubtful
     await store.aclose()
 
 

@@ -12,7 +12,8 @@ from datamind.capabilities.control.control import Control, open_control
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
 from datamind.capabilities.embedding.access import EmbeddingAccess
 from datamind.capabilities.embedding.service import EmbeddingService
-from datamind.capabilities.graph.service import GraphReads, GraphWrites
+from datamind.capabilities.graph.service import GraphReads
+from datamind.capabilities.graph.writes import GraphWrites
 from datamind.capabilities.hub import ProviderHub
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.ingest.repair import Repairs

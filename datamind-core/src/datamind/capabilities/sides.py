@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites
-from datamind.capabilities.graph.service import GraphReads, GraphWrites
+from datamind.capabilities.graph.service import GraphReads
+from datamind.capabilities.graph.writes import GraphWrites
 from datamind.capabilities.ingest.files import PathPolicy
 from datamind.capabilities.ingest.paths import PathRules
 from datamind.capabilities.kb.service import KBReads

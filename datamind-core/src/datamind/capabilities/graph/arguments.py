@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from datamind.capabilities.graph.service import MAX_CANDIDATES
+from datamind.capabilities.graph.candidates import MAX_CANDIDATES
 from datamind.capabilities.graph.sparql_guard import MAX_BYTES
 
 _NAME_CHARS = 2_000
@@ -28,7 +28,7 @@ class SearchEntitiesArguments(_Arguments):
 class _WalkArguments(_Arguments):
     direction: Literal["out", "in", "both"] = Field("both", description="From subject to object (out), back, or both.")
     predicates: list[str] = Field(
-        default_factory=list, max_length=50, description="Only these relations; all if empty."
+        default_factory=list, max_length=50, description="Only these relations, by name or IRI; all if empty."
     )
 
 

@@ -47,7 +47,22 @@ def make_node(text: str, *, namespace: str = ENTITY) -> Term:
     Raises:
         InputInvalid: It is blank, too long, no IRI between ``<`` and ``>``, or reserved.
     """
-    name = " ".join(unicodedata.normalize("NFC", text).split())
+    given = read_iri(text)
+    if given is not None:
+        return given
+    try:
+        return Term(namespace + quote(_spaced(text), safe=""))
+    except UnicodeEncodeError:
+        raise InputInvalid(f"the name {text[:40]!r} holds half a character") from None
+
+
+def read_iri(text: str) -> Term | None:
+    """An IRI as it stands, or with one of the usual prefixes; None for a plain name.
+
+    Raises:
+        InputInvalid: It is blank, too long, no IRI between ``<`` and ``>``, or reserved.
+    """
+    name = _spaced(text)
     if not name or len(name) > _MAX_CHARS:
         raise InputInvalid(f"the name {text[:40]!r} is blank or longer than {_MAX_CHARS} characters")
     if name.startswith("<") and name.endswith(">"):
@@ -55,12 +70,11 @@ def make_node(text: str, *, namespace: str = ENTITY) -> Term:
     curie = _CURIE.fullmatch(name)
     if curie and curie[1] in _PREFIXES:
         return Term(_PREFIXES[curie[1]] + curie[2])
-    if _ABSOLUTE.fullmatch(name) and _IRI.fullmatch(name):
-        return make_iri(name)
-    try:
-        return Term(namespace + quote(name, safe=""))
-    except UnicodeEncodeError:
-        raise InputInvalid(f"the name {text[:40]!r} holds half a character") from None
+    return make_iri(name) if _ABSOLUTE.fullmatch(name) and _IRI.fullmatch(name) else None
+
+
+def _spaced(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def make_iri(value: str) -> Term:

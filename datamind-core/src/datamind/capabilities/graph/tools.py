@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -24,16 +24,16 @@ from datamind.capabilities.graph.arguments import (
 )
 from datamind.capabilities.graph.results import to_sparql_json
 from datamind.capabilities.graph.rows import make_assertion
-from datamind.capabilities.graph.service import GraphReads, GraphWrites
-from datamind.capabilities.graph.terms import PREDICATE, line_of, make_node, name_of, to_ntriples
-from datamind.capabilities.graph.walks import Walk, WalkLimits
+from datamind.capabilities.graph.service import GraphReads, Walked
+from datamind.capabilities.graph.terms import line_of, name_of, to_ntriples
+from datamind.capabilities.graph.walks import WalkLimits
+from datamind.capabilities.graph.writes import GraphWrites
 from datamind.capabilities.ingest.files import Located, locate
 from datamind.capabilities.ingest.loaders import named_media_type
 from datamind.capabilities.ingest.taking import FileTaking, plan_each, planned_write
 from datamind.capabilities.sides import WriteSide, path_policy
 from datamind.core.context import ToolContext, WriteUnit
 from datamind.core.errors import ArgumentsInvalid, InputInvalid
-from datamind.core.evidence import Evidence
 from datamind.core.hooks import Candidates
 from datamind.core.protocols.graph import Assertion, Term
 from datamind.core.receipts import SurfaceWriteResult
@@ -62,42 +62,32 @@ async def _search(args: SearchEntitiesArguments, ctx: ToolContext) -> ToolOutput
 
 async def _neighbors(args: NeighborsArguments, ctx: ToolContext) -> ToolOutput:
     limits = WalkLimits(hops=1, fan_out=args.limit, results=args.limit)
-    found, evidence = await _graph(ctx).walk(
-        [args.entity], limits, direction=args.direction, predicates=_relations(args.predicates)
-    )
-    return _walked(found, evidence)
+    found = await _graph(ctx).walk([args.entity], limits, direction=args.direction, predicates=args.predicates)
+    return _walked(found)
 
 
 async def _traverse(args: TraverseArguments, ctx: ToolContext) -> ToolOutput:
     limits = WalkLimits(hops=args.hops, fan_out=args.fan_out, results=args.limit)
-    found, evidence = await _graph(ctx).walk(
-        args.start, limits, direction=args.direction, predicates=_relations(args.predicates)
-    )
-    output = _walked(found, evidence)
-    return ToolOutput({"start": [to_ntriples(term) for term in found.starts], **output.data}, evidence)
+    found = await _graph(ctx).walk(args.start, limits, direction=args.direction, predicates=args.predicates)
+    return _walked(found, start=[to_ntriples(term) for term in found.walk.starts])
 
 
 async def _path(args: PathArguments, ctx: ToolContext) -> ToolOutput:
     limits = WalkLimits(hops=args.max_hops, fan_out=200, results=_PATH_RESULTS)
-    found, evidence = await _graph(ctx).path(
-        args.start, args.goal, limits, direction=args.direction, predicates=_relations(args.predicates)
-    )
-    output = _walked(found, evidence)
-    length = max(found.hops, default=None)
-    return ToolOutput({**output.data, "length": length}, evidence)
+    found = await _graph(ctx).path(args.start, args.goal, limits, direction=args.direction, predicates=args.predicates)
+    return _walked(found, length=max(found.walk.hops, default=None))
 
 
-def _walked(found: Walk, evidence: tuple[Evidence, ...]) -> ToolOutput:
-    data: dict[str, Any] = {"statements": len(evidence)}
-    if found.cut:
-        data["cut"] = dict(found.cut)
-    if found.unseen:
-        data["nodes_beyond"] = found.unseen
-    return ToolOutput(data, evidence)
-
-
-def _relations(names: Sequence[str]) -> list[Term]:
-    return [make_node(name, namespace=PREDICATE) for name in names]
+def _walked(found: Walked, **more: object) -> ToolOutput:
+    data: dict[str, Any] = {"statements": len(found.evidence), **more}
+    if found.walk.cut:
+        data["cut"] = dict(found.walk.cut)
+    if found.walk.unseen:
+        data["nodes_beyond"] = found.walk.unseen
+    several = {name: [to_ntriples(one) for one in meant] for name, meant in found.predicates.items() if len(meant) > 1}
+    if several:
+        data["several_relations"] = several
+    return ToolOutput(data, found.evidence)
 
 
 async def _query(args: QueryArguments, ctx: ToolContext) -> ToolOutput:
@@ -195,7 +185,7 @@ def _content_of(unit: WriteUnit) -> Iterator[BinaryIO]:
 
 async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
     side: WriteSide = ctx.side
-    reads = side.read.graph
+    reads = await side.read.graph.candidates()
     named = [
         bool(args.ids),
         bool(args.receipt),
@@ -213,8 +203,7 @@ async def _find(args: DeleteArguments, ctx: ToolContext) -> Candidates:
         return await reads.asserted(source=args.source)
     if args.entity:
         return await reads.named(args.entity)
-    predicate = make_node(args.predicate, namespace=PREDICATE) if args.predicate else None
-    return await reads.statements(args.subject, predicate, args.object)
+    return await reads.statements(args.subject, args.predicate, args.object)
 
 
 def _pin(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any]:
@@ -233,13 +222,14 @@ async def _delete(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResu
 
 
 async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
-    counts = [await _graph(ctx).present(receipt_id) for receipt_id in result.ids]
+    written = await _graph(ctx).candidates()
+    counts = [await written.present(receipt_id) for receipt_id in result.ids]
     agrees = bool(counts) and all(counts) and sum(counts) >= min(result.items_written, 1_000)
     return ReadBack(agrees, f"{sum(counts)} statements found")
 
 
 async def _is_gone(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
-    left = await _graph(ctx).holding(result.ids)
+    left = await (await _graph(ctx).candidates()).holding(result.ids)
     return ReadBack(not left.ids, f"{len(left.ids)} of {len(result.ids)} found")
 
 

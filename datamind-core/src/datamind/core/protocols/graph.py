@@ -173,7 +173,8 @@ class GraphReader(Protocol):
     confidence, oldest first.
     G4 A literal keeps value, datatype and language; literals that differ in one of them are different.
     G5 Entities are found by exact name, alias, beginning, words in any script and with a typing error, in this order
-    of rank and whatever the case; one that no statement is about is not found.
+    of rank and whatever the case; one that no statement is about is not found. Predicates are found alike, by their
+    labels and by what their IRIs say; one that no statement has is not found.
     G6 ``edges`` gives at most ``limit`` statements of a node in each direction and names the nodes it cut.
     """
 
@@ -192,6 +193,10 @@ class GraphReader(Protocol):
         ...
 
     async def search_entities(self, text: str, limit: int) -> Sequence[EntityHit]:
+        """See G5."""
+        ...
+
+    async def search_predicates(self, text: str, limit: int) -> Sequence[EntityHit]:
         """See G5."""
         ...
 

@@ -109,6 +109,12 @@ class MemoryGraphReader:
         statements = self._current().statements
         return rank(text, _entities(_nodes(statements), statements), limit)
 
+    async def search_predicates(self, text: str, limit: int) -> Sequence[EntityHit]:
+        """Looks at every name."""
+        statements = self._current().statements
+        predicates = {triple.predicate: None for triple in statements}
+        return rank(text, _entities(predicates, statements), limit)
+
     async def entities(self, terms: Sequence[Term]) -> Sequence[Entity]:
         """Looks at every statement."""
         return list(_entities(terms, self._current().statements))
