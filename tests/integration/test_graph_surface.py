@@ -125,6 +125,69 @@ async def test_values_names_and_paths(tmp_path: Path, graph: dict[str, Any]) -> 
         assert "Acme" in missing.message
 
 
+STAFF = """@prefix ex: <http://staff.example/rel/> . @prefix hr: <http://hr.example/> .
+@prefix p: <http://staff.example/person/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+p:ada ex:leads p:bo ; ex:worksAt p:acme . p:bo hr:leads p:cy ; hr:P7 p:dora .
+hr:P7 rdfs:label "reports to", "汇报给"@zh . p:zhang <http://staff.example/rel/领导> p:li .
+p:zhang rdfs:label "张三"@zh . p:li rdfs:label "李四"@zh .
+"""
+
+
+async def test_relations_of_imported_files_are_named_as_entities_are(tmp_path: Path) -> None:
+    file(tmp_path, "staff.ttl", STAFF)
+    async with open_system(tmp_path, **RDFLIB) as system:
+        assert status(await write(system, "graph_import_path", path="staff.ttl")) == "stored"
+
+        async def around(entity: str, *relations: str) -> list[str]:
+            found = await read(system, "graph_neighbors", entity=entity, predicates=list(relations), direction="out")
+            assert not found.is_error, found.message
+            return sorted(contents(found))
+
+        for name in ("Leads", "ex:leads", "http://staff.example/rel/leads", "<http://staff.example/rel/leads>"):
+            assert await around("ada", name) == ["ada leads bo"], name
+        for name in ("works at", "works_at", "worksAt"):
+            assert await around("ada", name) == ["ada worksAt acme"], name
+        for name in ("reports to", "汇报给", "P7", "hr:P7"):
+            assert await around("bo", name) == ["bo reports to dora"], name
+        assert await around("张三", "领导") == ["张三 领导 李四"]
+        assert await around("张三", "rdfs:label") == ["张三 label 张三"]
+        assert await around("ada", "leads", "worksAt") == ["ada leads bo", "ada worksAt acme"]
+        chain = await read(system, "graph_path", start="ada", goal="cy", predicates=["leads"])
+        assert contents(chain) == ["ada leads bo", "bo leads cy"]
+        assert chain.data["several_relations"] == {
+            "leads": ["<http://hr.example/leads>", "<http://staff.example/rel/leads>"]
+        }
+        far = await read(system, "graph_traverse", start=["ada"], hops=2, predicates=["leads"], direction="out")
+        assert contents(far) == ["ada leads bo", "bo leads cy"]
+        one = await read(system, "graph_traverse", start=["ada"], predicates=["http://hr.example/leads"])
+        assert contents(one) == []
+        assert "several_relations" not in one.data
+
+
+async def test_a_relation_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path, graph: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **graph) as system:
+        await upsert(system, triple("Ada", "leads", "Bo"), triple("张三", "领导团队", "李四"))
+        for wrong, nearest in (("laeds", "leads"), ("领导团", "领导团队"), ("http://x.example/leads", "leads")):
+            refused = await read(system, "graph_neighbors", entity="Ada", predicates=[wrong])
+            assert refused.code == "not_found"
+            assert f"no relation is called {wrong!r}" in refused.message
+            assert f"Nearest: {nearest}." in refused.message
+            assert "\n" not in refused.message
+        refused = await read(system, "graph_path", start="Ada", goal="Bo", predicates=["zzz"])
+        assert "graph_stats lists the relations" in refused.message
+
+
+async def test_a_deletion_finds_the_relations_of_imported_files_by_name(tmp_path: Path) -> None:
+    file(tmp_path, "staff.ttl", STAFF)
+    async with open_system(tmp_path, **RDFLIB) as system:
+        await write(system, "graph_import_path", path="staff.ttl")
+        none = await write(system, "graph_delete", subject="ada", predicate="knows")
+        assert none.data == {"matched": 0}
+        gone = await write(system, "graph_delete", subject="张三", predicate="领导")
+        assert gone.receipts[0].result.items_written == 1
+        assert await told(system, "李四") == ["李四 label 李四"]
+
+
 async def test_b19_what_a_deleted_source_said_is_gone_at_once(tmp_path: Path, graph: dict[str, Any]) -> None:
     file(tmp_path, "one.csv", "subject,predicate,object\nAda,works_at,Acme\nAda,knows,Bo\n")
     file(tmp_path, "two.csv", "subject,predicate,object\nAda,knows,Bo\n")

@@ -13,6 +13,8 @@ from datamind.core.errors import SourceUnreadable
 from datamind.core.protocols.graph import Term, Triple
 from datamind_graph_rdflib.vocabulary import BLANK, from_engine
 
+_REMEMBERED: Final = 50_000
+
 FORMATS: Final = {
     "text/turtle": ox.RdfFormat.TURTLE,
     "application/n-triples": ox.RdfFormat.N_TRIPLES,
@@ -44,11 +46,20 @@ def parse(file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple
 
 
 class _Names:
-    """Blank nodes by the order in which they are met."""
+    """Blank nodes by the order in which they are met, and IRIs, of which a file repeats most."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, Term] = {}
+        self._iris: dict[str, Term | None] = {}
+
+    def iri(self, value: str) -> Term | None:
+        if value in self._iris:
+            return self._iris[value]
+        if len(self._iris) >= _REMEMBERED:
+            self._iris.clear()
+        self._iris[value] = term = None if value.startswith(RESERVED) else Term(value)
+        return term
 
     def of(self, label: str) -> Term:
         if label not in self._known:
@@ -57,19 +68,20 @@ class _Names:
 
 
 def _triple(quad: Any, names: _Names) -> Triple | None:
-    subject, predicate, object_ = _term(quad.subject, names), _term(quad.predicate, names), _term(quad.object, names)
+    subject, predicate, object_ = _node(quad.subject, names), _node(quad.predicate, names), _term(quad.object, names)
     if subject is None or predicate is None or object_ is None:
         return None
     return Triple(subject, predicate, object_)
 
 
-def _term(part: Any, names: _Names) -> Term | None:
+def _node(part: Any, names: _Names) -> Term | None:
     kind = type(part)
     if kind is ox.NamedNode:
-        iri: str = part.value
-        return None if iri.startswith(RESERVED) else Term(iri)
-    if kind is ox.BlankNode:
-        return names.of(part.value)
-    if kind is ox.Literal and part.direction is None:
-        return from_engine(part)
-    return None
+        return names.iri(part.value)
+    return names.of(part.value) if kind is ox.BlankNode else None
+
+
+def _term(part: Any, names: _Names) -> Term | None:
+    if type(part) is ox.Literal:
+        return from_engine(part) if part.direction is None else None
+    return _node(part, names)

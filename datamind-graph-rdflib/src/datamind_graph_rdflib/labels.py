@@ -11,18 +11,18 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from datamind.capabilities.graph.names import MAX_NAME_CHARS, fold, grams
+from datamind.capabilities.graph.names import fold, grams
 from datamind.core.errors import StoreError
 from datamind.core.protocols.repair import damaged
 from datamind.core.set_aside import mark
 
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, iri TEXT NOT NULL, folded TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS names_folded ON names (folded);
+CREATE TABLE IF NOT EXISTS names (
+    id INTEGER PRIMARY KEY, iri TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (folded, iri)
+);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     grams, content = '', detail = none, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'"
 );
@@ -69,22 +69,14 @@ class LabelIndex:
         return receipt_id in (found or ("",))
 
     def _insert(self, names: Iterable[tuple[str, str]], predicates: Iterable[str]) -> None:
-        rows = {_row_id(iri, name): (iri, fold(name)) for iri, name in names}
-        # In order: the word index writes out what it has gathered at every step back.
-        known = self._known(sorted(rows))
-        new = [(key, *rows[key]) for key in sorted(rows) if key not in known and rows[key][1]]
-        self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?, ?)", new)
-        words = ((key, " ".join(grams(folded))) for key, _, folded in new)
+        last = self._db.execute("SELECT coalesce(max(id), 0) FROM names").fetchone()[0]
+        rows = ((iri, folded) for iri, name in names if (folded := fold(name)))
+        self._db.executemany("INSERT OR IGNORE INTO names (iri, folded) VALUES (?, ?)", rows)
+        # In the order of their numbers: the word index writes out what it has gathered at every step back.
+        new = self._db.execute("SELECT id, folded FROM names WHERE id > ? ORDER BY id", (last,)).fetchall()
+        words = ((key, " ".join(grams(folded))) for key, folded in new)
         self._db.executemany("INSERT INTO words (rowid, grams) VALUES (?, ?)", words)
         self._db.executemany("INSERT OR IGNORE INTO predicates VALUES (?)", ((iri,) for iri in predicates))
-
-    def _known(self, keys: list[int]) -> set[int]:
-        found: set[int] = set()
-        for start in range(0, len(keys), 500):
-            some = keys[start : start + 500]
-            marks = ",".join("?" * len(some))
-            found.update(row[0] for row in self._db.execute(f"SELECT id FROM names WHERE id IN ({marks})", some))  # noqa: S608
-        return found
 
     def predicates(self) -> list[str]:
         """IRIs of every predicate there ever was."""
@@ -148,8 +140,3 @@ class LabelIndex:
                 mark(self._path.with_name("oxigraph"))
                 raise damaged(message) from error
             raise StoreError(message) from error
-
-
-def _row_id(iri: str, name: str) -> int:
-    digest = blake2b(f"{iri}\n{name[:MAX_NAME_CHARS]}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) >> 1

@@ -65,6 +65,23 @@ def test_what_a_drawing_leaves_out_is_said(run, home):
     assert "1 nodes have more statements" in shown.stderr
 
 
+def test_relations_are_chosen_by_name_and_what_is_ambiguous_is_said(run, home):
+    rows = "Ada,<http://a.example/leads>,Bo\nAda,<http://b.example/leads>,Cy\n张三,领导,李四\n张三,认识,王五\n"
+    (home / "staff.csv").write_text("subject,predicate,object\n" + rows, encoding="utf-8")
+    run("graph", "import", "staff.csv")
+    shown = run("graph", "show", "Ada", "--relation", "leads")
+    assert [line.split()[:4] for line in shown.stdout.splitlines()[1:]] == [
+        ["├─", "leads", "→", "Bo"],
+        ["└─", "leads", "→", "Cy"],
+    ]
+    assert "2 relations are called 'leads', all were followed: <http://a.example/leads>, " in shown.stderr
+    shown = run("graph", "show", "张三", "--relation", "领导")
+    assert [line.split()[:4] for line in shown.stdout.splitlines()[1:]] == [["└─", "领导", "→", "李四"]]
+    refused = run("graph", "show", "张三", "--relation", "领到")
+    assert refused.exit_code == 2
+    assert "no relation is called '领到'. Nearest: 领导." in refused.stderr.replace("\n", " ")
+
+
 def test_a_tree_hangs_each_statement_once_below_what_was_reached_first():
     around = [("a", "p", "b"), ("c", "q", "a"), ("a", "p", "a"), ("b", "p", '"5"')]
     lines = list(drawn(make_tree("a", [_evidence(*one) for one in around]), fancy=False))

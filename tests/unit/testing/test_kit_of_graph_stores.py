@@ -51,6 +51,13 @@ class Untyped(MemoryGraphStore):
         return await super().upsert(unit, plain, replaces=replaces)
 
 
+class WholeNames(MemoryGraphStore):
+    """G5: a predicate is found by its very IRI alone."""
+
+    async def search_predicates(self, text, limit):
+        return [hit for hit in await super().search_predicates(text, limit) if hit.entity.term.value == text]
+
+
 class Unbounded(MemoryGraphStore):
     """G6: a hub gives everything."""
 
@@ -83,6 +90,7 @@ BROKEN = {
     "g2": OnePredicate,
     "g3": Doubtless,
     "g4": Untyped,
+    "g5": WholeNames,
     "g6": Unbounded,
     "g8": KeepsTheOld,
     "g9": DropsTheFirst,

@@ -36,21 +36,22 @@ def cli() -> None:
 @click.argument("entity")
 @click.option("--hops", default=1, show_default=True, type=click.IntRange(1, 6), help="How far from ENTITY.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 200), help="Most statements to show.")
+@click.option("--relation", "relations", multiple=True, metavar="NAME", help="Follow only this one; may be repeated.")
 @common_options
 @click.pass_context
-def show(ctx: click.Context, entity: str, hops: int, limit: int) -> int:
+def show(ctx: click.Context, entity: str, hops: int, limit: int, relations: tuple[str, ...]) -> int:
     """Draw what the graph says around ENTITY, a name or an IRI, with sources and receipts."""
     state = state_of(ctx)
-    return run(lambda: _show(state, entity, hops, limit))
+    arguments = {"start": [entity], "hops": hops, "fan_out": limit, "limit": limit, "predicates": list(relations)}
+    return run(lambda: _show(state, arguments))
 
 
-async def _show(state: State, entity: str, hops: int, limit: int) -> ExitCode:
+async def _show(state: State, arguments: dict[str, Any]) -> ExitCode:
     from datamind.capabilities.graph.terms import name_of, read_line
     from datamind_cli.drawing import cut_of, drawn, make_tree
 
     out = Output(state)
     async with opened_for_reading(state) as system:
-        arguments = {"start": [entity], "hops": hops, "fan_out": limit, "limit": limit}
         outcome = await read(system, "graph_traverse", arguments)
     start = outcome.data["start"][0]
     if out.is_json:
@@ -62,6 +63,8 @@ async def _show(state: State, entity: str, hops: int, limit: int) -> ExitCode:
     out.table((named, "source", "receipts"), rows)
     told = [count_of(len(lines), "statement"), cut_of(outcome.data), _beyond(outcome.data)]
     out.note("; ".join(part for part in told if part) + ".")
+    for name, meant in outcome.data.get("several_relations", {}).items():
+        out.note(f"{len(meant)} relations are called {name!r}, all were followed: {', '.join(meant)}")
     return ExitCode.OK
 
 

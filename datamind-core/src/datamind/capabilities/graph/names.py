@@ -68,6 +68,11 @@ def fold(text: str) -> str:
     return " ".join(words_of(text))
 
 
+def is_unspaced(char: str) -> bool:
+    """Whether it is of a script that sets no spaces between words."""
+    return _UNSPACED.match(char) is not None
+
+
 def grams(folded: str) -> list[str]:
     """What a name is found by: trigrams of a word with its borders, characters and pairs of an unspaced run."""
     found: list[str] = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from datamind.capabilities.graph.names import fold
+from datamind.capabilities.graph.names import fold, is_unspaced
 from datamind.capabilities.graph.terms import PREDICATE, make_node, name_of, read_iri, to_ntriples
 from datamind.core.errors import NotFound
 from datamind.core.protocols.graph import EntityHit, GraphReader, Term, Triple, TriplePattern
@@ -58,10 +58,17 @@ class Resolver:
         found = await self.predicates_called(name)
         if found:
             return found
-        hits = await self._reader.search_predicates(_last_part(name), _NEAREST)
-        nearest = ", ".join(dict.fromkeys(hit.entity.name for hit in hits))
+        nearest = ", ".join(await self._nearest(_last_part(name)))
         hint = f"Nearest: {nearest}." if nearest else "graph_stats lists the relations."
         raise NotFound(f"no relation is called {name[:_SHOWN_CHARS]!r}", hint=hint)
+
+    async def _nearest(self, name: str) -> Sequence[str]:
+        # One wrong character of two leaves nothing alike; the other one still leads to the name.
+        for part in (name, *(char for char in name if is_unspaced(char))):
+            hits = await self._reader.search_predicates(part, _NEAREST)
+            if hits:
+                return list(dict.fromkeys(hit.entity.name for hit in hits))
+        return ()
 
     async def predicates_called(self, name: str) -> tuple[Term, ...]:
         """Every predicate of a statement that a name may mean; none for an IRI that is no predicate here."""

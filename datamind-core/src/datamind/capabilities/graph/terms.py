@@ -142,8 +142,9 @@ def name_of(term: Term) -> str:
     for namespace in (ENTITY, PREDICATE):
         if term.value.startswith(namespace):
             return unquote(term.value[len(namespace) :])
-    last = re.split(r"[/#:]", term.value.rstrip("/#"))[-1]
-    return unquote(last) or term.value
+    whole = term.value.rstrip("/#")
+    last = whole[1 + max(whole.rfind("/"), whole.rfind("#"), whole.rfind(":")) :]
+    return (unquote(last) if "%" in last else last) or term.value
 
 
 def to_ntriples(term: Term) -> str:

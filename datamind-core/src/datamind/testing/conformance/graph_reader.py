@@ -56,6 +56,7 @@ class GraphReaderConformance(ProviderConformance):
                 assert (await reader.edges([WORKS.subject], direction="both")).triples == ()
                 assert list(await reader.search_entities("Ada", 10)) == []
                 assert list(await reader.search_entities("  ", 10)) == []
+                assert list(await reader.search_predicates("knows", 10)) == []
                 assert list(await reader.units()) == list(await reader.units(source="x.ttl")) == []
                 stats = await reader.stats()
                 assert (stats.statements, stats.entities, stats.receipts, dict(stats.predicates)) == (0, 0, 0, {})
@@ -213,6 +214,28 @@ class GraphReaderConformance(ProviderConformance):
             assert await found(store, "q42") == ["Q42"]
             await store.drop_receipts(["rcpt_facts.test"], "rcpt_d2.test")
             assert await found(store, "q42") == []
+
+    async def test_g5_predicates_are_found_by_name_label_and_typing_error(self, tmp_path: Path) -> None:
+        """In any script; one that no statement has is not found, and a node is no predicate."""
+        leads, name = make_iri("http://example.org/leads"), make_iri("http://example.org/P7")
+        async with self.opened(tmp_path) as store:
+            await put(store, "minted", CHINESE, make_triple("leads", "follows", "Ada"))
+            await put(store, "imported", Triple(WORKS.subject, leads, WORKS.object))
+            await put(store, "coded", Triple(WORKS.subject, name, WORKS.object))
+            await put(store, "labels", Triple(name, _LABEL, make_literal("领导", language="zh")))
+
+            async def named(text: str) -> list[tuple[str, str]]:
+                return [(hit.entity.term.value, hit.match) for hit in await store.search_predicates(text, 10)]
+
+            assert await named("Leads") == [(leads.value, "exact")]
+            assert await named("laeds") == [(leads.value, "similar")]
+            assert await named("领导") == [(name.value, "exact")]
+            assert await named("p7") == [(name.value, "alias")]
+            assert await named("就职于") == [(CHINESE.predicate.value, "exact")]
+            assert await named("Ada") == await named(" ") == []
+            assert len(await store.search_predicates("leads", 0)) == 0
+            await store.drop_receipts(["rcpt_imported.test"], "rcpt_d1.test")
+            assert await named("leads") == []
 
     async def test_g6_edges_are_bounded_and_say_what_they_cut(self, tmp_path: Path) -> None:
         """In each direction; literals end an edge and begin none."""
