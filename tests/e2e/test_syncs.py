@@ -20,6 +20,7 @@ RESTS_ON_NOTHING = re.compile(
     r"|/lease(\.waiting)?$|/owners(/|$)"  # locks: held by what is open, not by what is in them
     r"|/oxigraph/(LOG|LOCK|IDENTITY|OPTIONS)"  # what the engine says about itself
     r"|/oxigraph/(\d+\.sst|MANIFEST-\d+)$"  # merged from others, which stay until the engine has synced and named it
+    r"|/graph/names\.db(-wal)?$"  # made anew from the graph where it is behind
     r"|/latest_version_hint\.json$"  # empty, of zeros, old or wrong: the newest version is found all the same
     r"|/#\d+$"  # has no name, so it is gone with its process
 )
