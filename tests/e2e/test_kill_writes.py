@@ -1,7 +1,8 @@
 """A real SIGKILL at every moment of every write, and at every moment of the recovery that follows.
 
 Nothing acknowledged is lost, nothing is there twice, what was begun is finished exactly once with the receipt that a
-run without a crash would have given, and the audit chain is whole.
+run without a crash would have given, and the audit chain is whole. ``nox -s crash`` kills at more moments than the
+ordinary run, which takes one for each thing that the disk can look like.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.forks import Child, Forks
-from tests.support.kill_jobs import CASES
+from tests.support.kill_jobs import ALL_MOMENTS, CASES
 
 JOBS = "tests.support.kill_jobs"
 
@@ -71,8 +72,8 @@ def test_a74_writes_killed_at_any_moment_are_not_begun_or_finished_once(trials: 
     kills = sum(found["kills"] for found in told.values())
     moments = {moment for found in told.values() for moment in found["moments"]}
     print(f"{len(told)} writes: {kills} kills at {len(moments)} kinds of moment")
-    assert kills >= 200
-    assert len(moments) >= 25
+    assert kills >= (200 if ALL_MOMENTS else 100)
+    assert len(moments) >= (25 if ALL_MOMENTS else 20)
 
 
 def test_recoveries_killed_at_any_moment_are_finished_by_the_next(trials: Trials) -> None:
