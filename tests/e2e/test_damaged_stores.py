@@ -6,8 +6,9 @@ import asyncio
 import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,25 @@ def overwrite_the_end(path: Path) -> None:
         file.write(random.Random(7).randbytes(size - size // 3))
 
 
+def change_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def lose_the_last_bytes(path: Path) -> None:
+    os.truncate(path, max(0, path.stat().st_size - 20))
+
+
 DAMAGES = {
     "memory": (cut_in_half, empty, overwrite, overwrite_the_end, Path.unlink),
     "db": (cut_in_half, empty, overwrite_the_end),
     "graph": (cut_in_half, empty, Path.unlink),
+    # The engine opens what is left of its log, and says nothing.
+    "graph log": (cut_in_half, empty, Path.unlink, change_a_byte, lose_the_last_bytes),
 }
-FOLDERS = {"memory": "memory.db*", "db": "db/data.duckdb*", "graph": "graph/oxigraph/*"}
+FOLDERS = {"memory": "memory.db*", "db": "db/data.duckdb*", "graph": "graph/oxigraph/*",
+           "graph log": "graph/oxigraph/*.log"}  # fmt: skip
 
 
 async def everything(system: DataMind) -> dict[str, list[Any]]:
@@ -92,6 +106,12 @@ def folder(filled: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(filled, tmp_path / "profile"))
 
 
+@pytest.fixture(scope="module")
+def untouched(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """What the profile holds, read from a copy: an engine that is opened writes its log into its other files."""
+    return asyncio.run(held_in(Path(shutil.copytree(filled, tmp_path_factory.mktemp("untouched") / "profile"))))
+
+
 async def fill(folder: Path) -> None:
     home = folder / "data/profiles/default"
     home.mkdir(parents=True)
@@ -114,13 +134,13 @@ async def held_in(folder: Path) -> dict[str, list[Any]]:
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_damaged_store_is_set_aside_and_filled_again(
-    folder: Path, surface: str, damage: Callable[[Path], None]
+    folder: Path, untouched: dict[str, list[Any]], surface: str, damage: Callable[[Path], None]
 ) -> None:
-    expected, receipts = asyncio.run(held_in(folder)), ledger_of(folder)["receipts"]
+    expected, receipts = untouched, ledger_of(folder)["receipts"]
     assert all(expected.values())
     for path in (folder / "storage" / "default").glob(FOLDERS[surface]):
         damage(path)
-    asyncio.run(check_repaired(folder, surface, expected))
+    asyncio.run(check_repaired(folder, surface.partition(" ")[0], expected))
     assert {one["receipt_id"] for one in receipts} < {one["receipt_id"] for one in ledger_of(folder)["receipts"]}
     found = asyncio.run(held_in(folder))
     assert {**found, "memory": []} == {**expected, "memory": []}
@@ -138,3 +158,37 @@ async def check_repaired(folder: Path, surface: str, expected: dict[str, list[An
         assert list(notes) == [surface]
         assert "repeated from control.db" in notes[DataSurface(surface)]
         assert not (await write(system, "memory_save", text="Life goes on.")).is_error
+
+
+@pytest.mark.parametrize("damage", [cut_in_half, empty, overwrite, Path.unlink])
+def test_names_of_the_graph_that_were_damaged_are_found_again(folder: Path, damage: Callable[[Path], None]) -> None:
+    for path in (folder / "storage" / "default").glob("graph/names.db*"):
+        damage(path)
+    asyncio.run(check_named(folder))
+
+
+async def check_named(folder: Path) -> None:
+    async with open_system(folder, kb={"backend": KB}) as system:
+        with suppress(StoreError):
+            await read(system, "graph_search_entities", query="cy")
+        found = await read(system, "graph_search_entities", query="cy")
+        assert [hit["name"] for hit in found.data["entities"]] == ["Cy"]
+        walked = await read(system, "graph_neighbors", entity="cy", predicates=["knows"])
+        assert len(walked.evidence) == 1
+
+
+def test_what_could_not_be_repeated_is_not_looked_for_again(folder: Path, untouched: dict[str, list[Any]]) -> None:
+    for path in (folder / "storage" / "default").glob(FOLDERS["graph log"]):
+        empty(path)
+    with closing(sqlite3.connect(folder / "storage" / "default" / "control.db")) as db:
+        last = "SELECT content_hash FROM intents WHERE surface = 'graph' ORDER BY seq DESC LIMIT 1"
+        db.execute(f"DELETE FROM contents WHERE content_hash = ({last})")
+        db.commit()
+    for _ in range(2):
+        assert asyncio.run(held_in(folder))["graph"] != untouched["graph"]
+    assert asyncio.run(repairs_of(folder)) == 1
+
+
+async def repairs_of(folder: Path) -> int:
+    async with open_system(folder, kb={"backend": KB}) as system:
+        return len(await system.services.control.repairs.all())

@@ -119,10 +119,15 @@ class Engine:
             graph = ox.Store(str(self.graph_folder))
         except (OSError, RuntimeError) as error:
             raise self._failed("does not open", error) from error
-        if self._last and not is_written(graph, self._last):
-            # The engine leaves out without a word what it cannot read of its log.
-            raise self._lost(f"the write {self._last!r}, which was in it, is missing")
-        return Open(graph, open_labels(self.folder / "names.db", graph))
+        try:
+            if self._last and not is_written(graph, self._last):
+                # The engine leaves out without a word what it cannot read of its log.
+                raise self._lost(f"the graph in {str(self.folder)!r} lacks the write {self._last!r}, which it had.")
+            return Open(graph, open_labels(self.folder / "names.db", graph))
+        except BaseException as error:
+            del graph
+            _forget_frames(error)
+            raise
 
     def _close(self) -> None:
         if self._open is not None:
@@ -166,14 +171,15 @@ class Engine:
         await self.read(_look)
         return True
 
-    async def has_written(self, receipt_id: str) -> bool:
+    async def missing_writes(self, receipt_ids: Sequence[str]) -> Sequence[str]:
         """See SupportsWriteCheck."""
-        return await self.read(lambda opened: is_written(opened.graph, receipt_id))
+        return await self.read(lambda opened: [one for one in receipt_ids if not is_written(opened.graph, one)])
 
     async def set_aside(self) -> str:
         """See SupportsRepair."""
         async with self._lease.use():
             await self._release()
+            self._last = ""
             names = ["names.db", "names.db-wal", "names.db-shm"]
             return await run_sync(set_aside, self.graph_folder, names)
 

@@ -154,9 +154,9 @@ class OxigraphStore(OxigraphReader):
         """See SupportsRepair."""
         return await self._engine.check()
 
-    async def has_written(self, receipt_id: str) -> bool:
+    async def missing_writes(self, receipt_ids: Sequence[str]) -> Sequence[str]:
         """See SupportsWriteCheck."""
-        return await self._engine.has_written(receipt_id)
+        return await self._engine.missing_writes(receipt_ids)
 
     async def set_aside(self) -> str:
         """See SupportsRepair."""

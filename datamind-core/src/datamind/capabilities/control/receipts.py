@@ -8,6 +8,7 @@ from typing import Final
 
 from datamind.capabilities.control.database import ControlDB
 from datamind.core.receipts import IngestReceipt
+from datamind.core.types import DataSurface
 
 _TABLE_WRITES: Final = """
 SELECT seq, json_extract(body, '$.result.ids[0]'), json_extract(body, '$.result.operation') FROM receipts
@@ -29,6 +30,14 @@ class ReceiptLog:
         where, values = ("WHERE surface = ?", [surface]) if surface else ("", [])
         query = f"SELECT body FROM receipts {where} ORDER BY seq DESC LIMIT ? OFFSET ?"  # noqa: S608 - constants only
         return await self._db.read(lambda db: _receipts(db.execute(query, (*values, limit, offset))))
+
+    async def last_stored(self, surface: DataSurface, *, limit: int) -> Sequence[str]:
+        """Ids of the latest writes that changed a surface, newest first."""
+        query = (
+            "SELECT receipt_id FROM receipts WHERE surface = ? AND status IN ('stored', 'partial')"
+            " ORDER BY seq DESC LIMIT ?"
+        )
+        return await self._db.read(lambda db: [row[0] for row in db.execute(query, (surface, limit))])
 
     async def count(self) -> int:
         """How many there are."""

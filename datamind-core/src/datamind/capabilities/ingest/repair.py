@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.repairs import Repair
 from datamind.core.errors import StoreError
 from datamind.core.lease import Lease, keeping_leases
-from datamind.core.protocols.repair import DAMAGED, SupportsRepair
+from datamind.core.protocols.repair import DAMAGED, SupportsRepair, SupportsWriteCheck
 from datamind.core.record import now
 from datamind.core.types import DataSurface
 
@@ -23,6 +23,7 @@ Open = Callable[[], Awaitable[Any]]
 Replay = Callable[[Control, DataSurface], Awaitable[tuple[int, dict[str, str]]]]
 """Repeats every write of a surface; how many, and why each that could not be failed."""
 
+_LOOKED_FOR: Final = 8
 _REPAIRING: Final[ContextVar[bool]] = ContextVar("_REPAIRING", default=False)
 
 
@@ -93,8 +94,20 @@ class Repairs:
         if await control.repairs.is_under_way(surface):
             return "filling the store again was broken off"
         try:
-            return "" if await store.check() else "the files of the store were gone"
+            if not await store.check():
+                return "the files of the store were gone"
+            lost = await self._lost_writes(surface, store)
+            return f"the store was damaged: it lacked {', '.join(lost)}, which it had acknowledged" if lost else ""
         except StoreError as error:
             if error.code != DAMAGED:
                 raise  # as its use would
             return f"the store was damaged: {error.message}"
+
+    async def _lost_writes(self, surface: DataSurface, store: SupportsRepair) -> Sequence[str]:
+        # The latest are enough: what such an engine leaves out is the end of its log.
+        if not isinstance(store, SupportsWriteCheck):
+            return ()
+        control = self._control_of()
+        latest = await control.receipts.last_stored(surface, limit=_LOOKED_FOR)
+        known = {receipt_id for repair in await control.repairs.all() for receipt_id in repair.missing}
+        return await store.missing_writes([receipt_id for receipt_id in latest if receipt_id not in known])

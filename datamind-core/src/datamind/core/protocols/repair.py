@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from datamind.core.errors import IntegrityError
@@ -37,6 +38,14 @@ class SupportsRepair(Protocol):
         Raises:
             StoreError: They could not be moved.
         """
+
+
+@runtime_checkable
+class SupportsWriteCheck(Protocol):
+    """A store whose engine may leave out what it cannot read of its log, and say nothing."""
+
+    async def missing_writes(self, receipt_ids: Sequence[str]) -> Sequence[str]:
+        """Those of these receipts whose work never reached the files; what was removed later is not missing."""
 
 
 def damaged(message: str) -> IntegrityError:
