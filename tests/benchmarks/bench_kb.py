@@ -13,7 +13,7 @@ import random
 import resource
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,14 @@ from statistics import median
 from typing import Any
 
 from bench_text import SETS, quality, read_paragraphs
-from kb_data import paragraph, question, unit_vectors, write_set
+from kb_data import DIMENSION, paragraph, question, unit_vectors, write_set
 from measure import Taken, run_peer, taking
 
 from datamind.agent import build_datamind
-from datamind.capabilities.text.fusion import reciprocal_rank_fusion
+from datamind.capabilities.embedding.access import EmbeddingAccess
+from datamind.capabilities.kb.retrieval import HYBRID_MEANING, HybridRetriever, LexicalRetriever, QueryVectors
 from datamind.config import Settings
+from datamind.core.protocols.models import EmbeddingDescription
 from datamind.core.types import Role
 from datamind.testing.kb_data import make_document, make_query
 from datamind.testing.providers import ProviderTarget
@@ -191,13 +193,23 @@ async def searching(size: int) -> Searched:
     return Searched(lines, whole, warm_and_first, queries)
 
 
+class GivenVector:
+    """What the search costs without the embedding of its query."""
+
+    description = EmbeddingDescription(model_id=MODEL, dim=DIMENSION)
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    async def embed_query(self, text: str) -> bytes:
+        return unit_vectors(self._rng.randrange(1 << 30), 1).tobytes()
+
+
 async def hybrid(store: Any, rng: random.Random) -> None:
-    query = make_query(question(rng), 50)
-    words = await store.search_words(query)
-    near = await store.search_vectors(MODEL, unit_vectors(rng.randrange(1 << 30), 1).tobytes(), 50)
-    waiting = await store.unembedded(MODEL, [hit.chunk.chunk_id for hit in words])
-    sides: list[Sequence[str]] = [[hit.chunk.chunk_id for hit in side] for side in (words, near)]
-    assert reciprocal_rank_fusion(sides, unembedded=waiting)
+    """As the product searches: 50 candidates a side, joined, the best 10 read."""
+    vectors = QueryVectors(EmbeddingAccess.of(GivenVector(rng)))
+    hits = await HybridRetriever(LexicalRetriever(), vectors).retrieve(make_query(question(rng), 10), store.read_view())
+    assert len(hits) == 10 and hits[0].score_meaning == HYBRID_MEANING
 
 
 async def timed(action: Callable[[], Any]) -> float:

@@ -19,7 +19,7 @@ class TestLanceStore(VectorStoreConformance):
 class TestLanceVectors(VectorsConformance):
     factory = FACTORY
     options_model = OPTIONS
-    capabilities = frozenset({"durable", "fresh_vectors"})
+    capabilities = frozenset({"durable", "fresh_vectors", "rankings"})
 
 
 class TestLanceBatches(BatchesConformance):

@@ -91,11 +91,16 @@ class LanceReader:
         table = await self._tables.chunks()
         if table is None or not query.tokens:
             return []
-        rows = await _by_words(table, query)
-        scores = dict(zip(rows["id"].to_pylist(), rows["_score"].to_pylist(), strict=True))
-        found = schema.chunks_of(rows)
-        found.sort(key=lambda pair: (-scores[pair[0].chunk_id], pair[0].chunk_id))
-        return [_hit(chunk, row, scores[chunk.chunk_id], "bm25") for chunk, row in found[: query.limit]]
+        rows = await _by_words(table, query, schema.HIT_COLUMNS)
+        found = {chunk.chunk_id: (chunk, document) for chunk, document in schema.chunks_of(rows)}
+        return [_hit(*found[name], score, "bm25") for name, score in _ordered(rows)[: query.limit]]
+
+    async def rank_words(self, query: KBQuery) -> Sequence[str]:
+        """See SupportsRankings."""
+        table = await self._tables.chunks()
+        if table is None or not query.tokens:
+            return []
+        return [name for name, _ in _ordered(await _by_words(table, query, ["id"]))[: query.limit]]
 
     async def search_vectors(
         self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
@@ -109,14 +114,32 @@ class LanceReader:
         if table is None:
             return []
         for _ in range(_ATTEMPTS):
-            catalogue = await self._catalogues.current()
-            allowed = await _allowed(table, where)
-            near = await self._neighbours.of(model_id).nearest(vector, limit, catalogue, allowed)
+            near = await self._nearest(table, model_id, vector, limit, where)
             rows = await _fetched(table, near)
             if len(rows) == len(near):
                 break
             # A document was replaced between the two looks at the table.
         return [_hit(*rows[hit.chunk_id], hit.score, COSINE) for hit in near if hit.chunk_id in rows]
+
+    async def rank_vectors(
+        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
+    ) -> Sequence[str]:
+        """See SupportsRankings.
+
+        Raises:
+            InputInvalid: Another dimension than the model's vectors have.
+        """
+        table = await self._tables.chunks()
+        if table is None:
+            return []
+        return [hit.chunk_id for hit in await self._nearest(table, model_id, vector, limit, where)]
+
+    async def _nearest(
+        self, table: AsyncTable, model_id: str, vector: bytes, limit: int, where: KBFilter | None
+    ) -> Sequence[Neighbour]:
+        catalogue = await self._catalogues.current()
+        allowed = await _allowed(table, where)
+        return await self._neighbours.of(model_id).nearest(vector, limit, catalogue, allowed)
 
     async def words_revision(self) -> str:
         """Follows from the chunks; the work on the tables in the background does not change it."""
@@ -195,7 +218,7 @@ async def backlog(
     return [rows[name][0] for name in waiting if name in rows]
 
 
-async def _by_words(table: AsyncTable, query: KBQuery) -> pa.Table:
+async def _by_words(table: AsyncTable, query: KBQuery, columns: Sequence[str]) -> pa.Table:
     """The best hits, and every other that is as good as the last one that is wanted."""
     wanted = query.limit + _ON_TOP
     while True:
@@ -203,11 +226,17 @@ async def _by_words(table: AsyncTable, query: KBQuery) -> pa.Table:
         for condition in filters.conditions(query.where):
             search = search.where(condition)
         with translated("read"):
-            rows = await search.select([*schema.HIT_COLUMNS, "_score"]).limit(wanted).to_arrow()
+            rows = await search.select([*columns, "_score"]).limit(wanted).to_arrow()
         scores = sorted(rows["_score"].to_pylist(), reverse=True)
         if len(scores) < wanted or scores[query.limit - 1] > scores[-1]:
             return rows
         wanted *= 4
+
+
+def _ordered(rows: pa.Table) -> list[tuple[str, float]]:
+    """Ids with their scores, best first, ties by id."""
+    found = zip(rows["id"].to_pylist(), rows["_score"].to_pylist(), strict=True)
+    return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
 
 async def _index_status(table: AsyncTable) -> VectorIndexStatus:

@@ -101,7 +101,8 @@ class VectorMatrix:
         count = len(self._ids)
         if not count or limit < 1:
             return []
-        scores = self._values[:count] @ _unit(wanted)[0]
+        # A dot product a row: a product of matrices has threads that wait by spinning, and takes three times as long.
+        scores = np.vecdot(self._values[:count], _unit(wanted)[0])
         scores[~self._alive(digests)] = -np.inf
         if allowed is not None:
             places = [self._place[chunk_id] for chunk_id in allowed if chunk_id in self._place]

@@ -61,7 +61,8 @@ class VectorMatrix:
         count = len(self._place)
         if not count:
             return []
-        scores = self._values[:count] @ self._wanted(vector)
+        # A dot product a row: a product of matrices has threads that wait by spinning, and takes three times as long.
+        scores: Floats = np.vecdot(self._values[:count], self._wanted(vector))
         found = self._lookup(connection, scores, _best(scores, 4 * limit), condition)
         if len(found) < limit and 4 * limit < count:
             scores = np.where(np.isin(self._rows[:count], _allowed(connection, condition)), scores, 0)

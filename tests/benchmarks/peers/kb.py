@@ -13,9 +13,13 @@ from rank_bm25 import BM25Okapi
 from report import names, report, taken
 
 SIDE = 50
+WANTED = 10
 K = 60
 BATCH = 5_000
-SETTINGS = f"PersistentClient, HNSW as it comes, cosine, {BATCH} a batch; BM25Okapi over split(); best {SIDE} a side"
+SETTINGS = (
+    f"PersistentClient, HNSW as it comes, cosine, {BATCH} a batch; BM25Okapi over split(); "
+    f"best {SIDE} a side, {WANTED} read"
+)
 
 
 class Index:
@@ -38,7 +42,7 @@ class Index:
         for side in (best, near):
             for rank, name in enumerate(side):
                 fused[name] = fused.get(name, 0) + 1 / (K + rank + 1)
-        found = sorted(fused, key=lambda name: -fused[name])[:SIDE]
+        found = sorted(fused, key=lambda name: -fused[name])[:WANTED]
         assert self.collection.get(ids=found)["documents"]
         return found
 

@@ -335,6 +335,28 @@ class SupportsWordIndex(Protocol):
 
 
 @runtime_checkable
+class SupportsRankings(Protocol):
+    """A reader that orders chunks without reading them: whoever joins two orders wants few of them in the end.
+
+    G1 ``rank_words`` and ``rank_vectors`` give the ids of ``search_words`` and ``search_vectors``, in their order.
+    """
+
+    async def rank_words(self, query: KBQuery) -> Sequence[str]:
+        """Ids by words, best first, ties by id."""
+        ...
+
+    async def rank_vectors(
+        self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
+    ) -> Sequence[str]:
+        """Ids by vectors, best first, ties by id."""
+        ...
+
+    async def rows_of(self, chunk_ids: Sequence[str]) -> Mapping[str, tuple[ChunkRow, DocumentRow]]:
+        """Those of the chunks that are there, by id, all of one moment."""
+        ...
+
+
+@runtime_checkable
 class LexicalIndex(Protocol):
     """A word index beside the store.
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import pytest
 
 from datamind.core.errors import DataMindError
-from datamind.core.protocols.kb import KBFilter, SupportsVectors, VectorSearch
+from datamind.core.protocols.kb import KBFilter, SupportsRankings, SupportsVectors, VectorSearch
 from datamind.plugins import ProviderKind
 from datamind.testing.conformance.base import ProviderConformance
 from datamind.testing.conformance.kb_checks import found, put_all, state
 from datamind.testing.crash import write_and_die
-from datamind.testing.kb_data import make_document, make_vectors
+from datamind.testing.kb_data import make_document, make_query, make_vectors
 
 _MODEL = "model-a"
 _EAST, _NORTH, _NORTH_EAST = (1.0, 0.0), (0.0, 1.0), (math.sqrt(0.5), math.sqrt(0.5))
@@ -31,15 +31,16 @@ async def write_vectors(store: Any) -> None:
 class VectorsConformance(ProviderConformance):
     """Tests of SupportsVectors, for the store that VectorStoreConformance tests.
 
-    Capabilities: ``durable``, as there; ``fresh_vectors``, where a model's vectors can start anew.
+    Capabilities: ``durable``, as there; ``fresh_vectors``, where a model's vectors can start anew; ``rankings``,
+    where a reader orders chunks without reading them.
 
     Troubleshooting: vectors have two dimensions here, and ids of models are made up: a store keeps what it is
     given and knows no embedding.
     """
 
-    protocols = (SupportsVectors, VectorSearch)
+    protocols = (SupportsVectors, VectorSearch, SupportsRankings)
     kind = ProviderKind.KB_STORE
-    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable", "fresh_vectors"})
+    known_capabilities: ClassVar[frozenset[str]] = frozenset({"durable", "fresh_vectors", "rankings"})
 
     async def test_hits_are_best_first_and_ties_go_by_chunk_id(self, tmp_path: Path) -> None:
         """By cosine, whatever the length of the vectors."""
@@ -208,6 +209,25 @@ class VectorsConformance(ProviderConformance):
             hits = await view.search_vectors(_MODEL, make_vectors((0.0, 1.0, 0.0)), 5)
             assert [hit.chunk.chunk_id for hit in hits] == _ONE.chunk_ids[::-1]
             assert await view.dimension(_MODEL) == 3
+
+    async def test_g1_rankings_are_in_the_order_of_the_searches(self, tmp_path: Path) -> None:
+        """By words and by vectors, with ties, with a filter, and where there is nothing."""
+        self.need("rankings")
+        async with self.opened(tmp_path) as store:
+            for reader in (store, store.read_view()):
+                assert isinstance(reader, SupportsRankings)
+            assert list(await reader.rank_words(make_query("alpha"))) == []
+            assert list(await reader.rank_vectors(_MODEL, make_vectors(_EAST), 5)) == []
+            await write_vectors(store)
+            await put_all(store, [_TWO, *(make_document(f"{n}.md", "alpha same") for n in range(6))])
+            for query in (make_query("alpha", 50), make_query("alpha", 3), make_query("alpha", sources=("one.md",))):
+                hits = await reader.search_words(query)
+                assert list(await reader.rank_words(query)) == [hit.chunk.chunk_id for hit in hits] != []
+            for where in (None, KBFilter(sources=("one.md",)), KBFilter(sources=("two.md",))):
+                ranked = list(await reader.rank_vectors(_MODEL, make_vectors(_EAST), 5, where))
+                assert ranked == await near(reader, limit=5, where=where)
+            rows = await reader.rows_of([*_ONE.chunk_ids, "chunk_that_is_gone"])
+            assert rows == {chunk.chunk_id: (chunk, _ONE.row) for chunk in _ONE.chunks}
 
     async def test_g2_vectors_survive_the_death_of_the_process(self, tmp_path: Path) -> None:
         """So that a killed backlog goes on where it was."""
