@@ -34,6 +34,10 @@ class TestAccessHook(HookConformance):
             HookCase(make_tool("add", effect=ToolEffect.PURE), Deny),
             HookCase(erase, Allow, candidates=Candidates(("a",), ("A",))),
             HookCase(erase, AskUser, candidates=Candidates(("a", "b"), ("A", "B"))),
+            HookCase(erase, AskUser),
+            HookCase(save, AskUser, destroyed=Candidates(("a",), ("A",))),
+            HookCase(save, Allow, destroyed=Candidates((), ())),
+            HookCase(erase, AskUser, candidates=Candidates(("a",), ("A",)), destroyed=Candidates(("b",), ("B",))),
         ]
 
 

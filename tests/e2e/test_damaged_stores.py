@@ -18,7 +18,7 @@ from datamind.agent import DataMind
 from datamind.core.errors import StoreError
 from datamind.core.types import DataSurface
 from tests.support.engine_kills import KB, held
-from tests.support.ledger_jobs import ledger_of, on_disk
+from tests.support.ledger_jobs import Agreeing, ledger_of, on_disk
 from tests.support.systems import open_system, read, write
 
 FACT = {"kind": "fact", "subject": "user", "attribute": "residence", "functional": True}
@@ -116,7 +116,7 @@ async def fill(folder: Path) -> None:
     home = folder / "data/profiles/default"
     home.mkdir(parents=True)
     (home / "people.csv").write_text("id,name\n1,Ada\n2,Bo\n", encoding="utf-8")
-    async with open_system(folder, kb={"backend": KB}) as system:
+    async with open_system(folder, kb={"backend": KB}, approver=Agreeing()) as system:
         for tool, arguments in WRITES:
             outcome = await write(system, tool, **arguments)
             assert outcome.receipts and not outcome.is_error, (tool, outcome)

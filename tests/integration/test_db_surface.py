@@ -11,6 +11,8 @@ import pytest
 from datamind.agent import DataMind
 from datamind.core.errors import ConfigError, DataMindError
 from datamind.core.types import Role
+from datamind.testing.fakes import ScriptedApprover
+from tests.support.ledger_jobs import Agreeing
 from tests.support.systems import contents, open_system, read, status, write
 
 ORDERS = "id,customer,amount\n007,Li,9\n008,Wang,100\n009,Zhou,\n"
@@ -117,8 +119,53 @@ async def test_sheets_of_one_workbook_are_apart(tmp_path: Path) -> None:
             )
 
 
-async def test_a4_a_failing_replace_has_a_failed_receipt_and_the_old_rows(tmp_path: Path, db: dict[str, Any]) -> None:
+async def test_a13_an_import_that_takes_rows_away_asks_a_person(tmp_path: Path, db: dict[str, Any]) -> None:
+    approver = ScriptedApprover()
+    put(tmp_path, "in/orders.csv", ORDERS)
+    put(tmp_path, "in/new.csv", "a\n1\n")
+    many = {"if_exists": "upsert", "key": ["id"]}
+    asking: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("db_import_csv", {"path": "in/orders.csv", "if_exists": "replace"}),
+        ("db_import_csv", {"path": "in/new.csv", "table": " ORDERS ", "if_exists": "replace"}),
+        ("db_import_path", {"path": "in/orders.csv", "if_exists": "replace"}),
+        ("db_import_path", {"path": "in", "if_exists": "replace"}),
+        ("db_import_path", {"path": "in/orders.csv", **many}),
+        ("db_import_records", {"records": [{"id": "1"}], "table": "Orders", "if_exists": "replace"}),
+        ("db_import_records", {"records": [{"id": "1"}], "table": "orders", **many}),
+    )
+    async with open_system(tmp_path, approver=approver, **db) as system:
+        for arguments in ({"if_exists": "replace"}, {}, {"force": True}, {"if_exists": "fail"}):
+            await write(system, "db_import_csv", path="in/orders.csv", **arguments)
+        assert approver.requests == [], "there is nothing to take away, or it stays"
+        held = await query(system, "SELECT * FROM orders")
+        for tool, arguments in asking:
+            refused = await write(system, tool, **arguments)
+            assert (refused.denied, refused.code, refused.receipts) == (True, "approval_required", ())
+            request = approver.requests.pop()
+            assert (request.effect, request.candidates) == ("destructive", ("orders  (6 rows, 3 columns)",))
+            assert "6 rows" not in refused.to_text()
+        assert await query(system, "SELECT * FROM orders") == held
+
+
+async def test_a13_without_anyone_to_ask_it_is_refused_and_with_a_yes_it_runs(
+    tmp_path: Path, db: dict[str, Any]
+) -> None:
+    name = put(tmp_path, "orders.csv", ORDERS)
+    replace = {"path": put(tmp_path, "new.csv", "a\n1\n"), "table": "orders", "if_exists": "replace"}
     async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=name)
+        assert (await write(system, "db_import_csv", **replace)).code == "approval_required"
+        assert await query(system, "SELECT count(*) FROM orders") == [[3]]
+        put(tmp_path, "orders.csv", "id,customer,amount\n1x,Q,1\n")
+        assert status(await write(system, "db_import_csv", path=name)) == "stored", "a newer version is an update"
+    async with open_system(tmp_path, approver=Agreeing(), **db) as system:
+        await write(system, "db_import_csv", path=name)
+        assert status(await write(system, "db_import_csv", **replace)) == "stored"
+        assert await query(system, "SELECT * FROM orders") == [[1]]
+
+
+async def test_a4_a_failing_replace_has_a_failed_receipt_and_the_old_rows(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, approver=Agreeing(), **db) as system:
         await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
         bad = put(tmp_path, "bad.csv", "a,b\n1,2,3\n")
         failed = await write(system, "db_import_csv", path=bad, table="orders", if_exists="replace")
@@ -157,6 +204,28 @@ async def test_a_folder_gives_a_table_for_each_file_that_is_one(tmp_path: Path, 
         assert [receipt.status for receipt in stored.receipts] == ["stored", "stored"]
         listed = await read(system, "db_list_tables")
         assert [table["table"] for table in listed.data["tables"]] == ["a", "b"]
+
+
+async def test_the_list_tells_columns_with_types_page_after_page(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        wide = {"table": "wide", "columns": [{"name": f"column number {number}"} for number in range(64)]}
+        await write(system, "db_create_table", **wide)
+        (orders, cut) = (await read(system, "db_list_tables")).data["tables"]
+        assert list(orders["columns"]) == ["id", "customer", "amount"]
+        described = (await read(system, "db_describe_table", table="orders")).data["columns"]
+        assert orders["columns"] == {name: known["type"] for name, known in described.items()}
+        assert (len(cut["columns"]), cut["more"]) == (60, "4 more columns; db_describe_table shows them")
+        for number in range(18):
+            await write(system, "db_create_table", **{**wide, "table": f"wide {number}"})
+        seen: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            page = await read(system, "db_list_tables", offset=offset)
+            assert len(page.to_text()) < 21_000
+            seen += [table["table"] for table in page.data["tables"]]
+            offset = page.truncated.get("next_offset")
+        assert len(seen) == len(set(seen)) == 20
 
 
 async def test_pages_follow_one_another(tmp_path: Path, db: dict[str, Any]) -> None:

@@ -157,5 +157,5 @@ async def test_a32_the_same_table_again_is_unchanged_and_comes_back_after_it_was
         assert status(await write(system, "db_drop_table", table="berths")) == "stored"
         assert (await system.ingest(office / "berths.csv")).status == "stored"
         assert (await read(system, "db_list_tables")).data["tables"] == [
-            {"table": "berths", "rows": 2, "columns": ["berth", "depth"]}
+            {"table": "berths", "rows": 2, "columns": {"berth": "VARCHAR", "depth": "BIGINT"}}
         ]

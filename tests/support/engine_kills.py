@@ -24,7 +24,7 @@ from datamind.plugins import ProviderKind
 from datamind.testing.failpoints import children_of
 from tests.support.forks import fork, wait_for
 from tests.support.kill_jobs import KEY, Case, arm, steady, write_files
-from tests.support.ledger_jobs import HOST, ledger_of, request, say, settings_in, spell
+from tests.support.ledger_jobs import HOST, Agreeing, ledger_of, request, say, settings_in, spell
 
 KB = "lancedb" if find_spec("datamind_kb_lancedb") else "memory"
 
@@ -264,7 +264,7 @@ async def _chunks(system: DataMind) -> list[str]:
 
 
 async def _open(folder: str) -> DataMind:
-    return await build_datamind(settings_in(folder, kb={"backend": KB}), host=HOST)
+    return await build_datamind(settings_in(folder, kb={"backend": KB}), host=HOST, approver=Agreeing())
 
 
 async def _call(system: DataMind, case: Case) -> Any:

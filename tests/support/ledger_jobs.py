@@ -16,6 +16,7 @@ from datamind.agent import DataMind, build_datamind
 from datamind.capabilities.control.audit import GENESIS, canonical_json, record_hash
 from datamind.config import Settings
 from datamind.core.context import RequestContext
+from datamind.core.protocols.agent import ApprovalRequest
 from datamind.core.types import Role
 from datamind.plugins import PluginHost
 
@@ -29,6 +30,13 @@ def settings_in(folder: Path | str, **sections: Any) -> Settings:
     sections = {"kb": {"backend": "memory"}, **sections}
     sections["hooks"] = {"audit_key": folder / "keys"}
     return Settings(data={"base_dir": folder}, **sections)
+
+
+class Agreeing:
+    """A person who says yes."""
+
+    async def decide(self, request: ApprovalRequest) -> bool:
+        return True
 
 
 async def open_in(folder: Path | str) -> DataMind:

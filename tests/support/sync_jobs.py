@@ -11,7 +11,7 @@ from typing import Any
 
 from datamind.agent import build_datamind
 from datamind.core.types import Role
-from tests.support.ledger_jobs import request, say, settings_in
+from tests.support.ledger_jobs import Agreeing, request, say, settings_in
 
 TABLE = "id,name\n1,Ada\n2,Bo\n"
 WRITES: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -62,7 +62,7 @@ def write_files(folder: Path) -> None:
 async def write_everything(folder: str) -> None:
     """Every write in turn."""
     for part in (WRITES[:_HALF], WRITES[_HALF:]):
-        system = await build_datamind(settings_in(folder, kb={"backend": KB}))
+        system = await build_datamind(settings_in(folder, kb={"backend": KB}), approver=Agreeing())
         for tool, arguments in part:
             say(f"begin {tool}")
             outcome = await system.call(tool, arguments, role=Role.STORE, ctx=request(system))

@@ -37,6 +37,18 @@ class TerminalApprover:
         return (await typed(sys.stdin.readline)).strip().lower() in ("y", "yes")
 
 
+class AgreedApprover(TerminalApprover):
+    """A person who named one call with all its arguments, and said that they need not be asked about it."""
+
+    def __init__(self, state: State, tool: str) -> None:
+        super().__init__(state)
+        self._tool = tool
+
+    async def decide(self, request: ApprovalRequest) -> bool:
+        """Yes to that tool; about any other the person is asked."""
+        return request.tool == self._tool or await super().decide(request)
+
+
 def request_lines(request: ApprovalRequest) -> Iterator[str]:
     """The prompt, with control characters and text direction marks escaped."""
     yield printable_line(f"{request.tool} ({request.effect}) in profile {request.profile}: {request.reason}")

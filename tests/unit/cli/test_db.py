@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from datamind_cli.exits import ExitCode
+
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.usefixtures("scripted")
 
@@ -38,12 +40,15 @@ def test_upsert_replace_and_fail(run, home, sales):
     (home / "more.csv").write_text("id,amount,day,note\n008,9,2026-02-01,n\n009,1,2026-02-02,\n")
     name = ("--table", "04_sales")
     assert run("db", "import", "more.csv", *name, "--if-exists", "fail").exit_code != 0
-    assert run("db", "import", "more.csv", *name, "--if-exists", "upsert", "--key", "id").exit_code == 0
+    refused = run("db", "import", "more.csv", *name, "--if-exists", "upsert", "--key", "id")
+    assert refused.exit_code == ExitCode.DENIED
+    assert "there is no terminal to ask on" in refused.stderr
+    assert run("db", "import", "more.csv", *name, "--if-exists", "upsert", "--key", "id", "--yes").exit_code == 0
     assert run("db", "query", "--csv", 'SELECT id, amount FROM "04_sales" ORDER BY id').stdout == (
         "id,amount\n007,1.50\n008,9.00\n009,1.00\n"
     )
     assert run("db", "import", "more.csv", *name, "--if-exists", "upsert").exit_code == 2
-    assert run("db", "import", "more.csv", *name, "--if-exists", "replace").exit_code == 0
+    assert run("db", "import", "more.csv", *name, "--if-exists", "replace", "--yes").exit_code == 0
     assert run("db", "tables").stdout.splitlines()[1].startswith("04_sales  2 ")
 
 

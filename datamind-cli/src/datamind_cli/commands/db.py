@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datamind.core.result_table import ResultTable
 
 _CELL_CHARS: Final = 60
+_IMPORT: Final = "db_import_path"
 _MODES: Final = ("append", "replace", "fail", "upsert")
 
 
@@ -91,23 +92,26 @@ async def _describe(state: State, table: str) -> ExitCode:
 @click.option("--key", multiple=True, help="Key column of upsert; may be given more than once.")
 @click.option("--sheet", default="", help="Sheet of a workbook; the first with rows when left out.")
 @click.option("--force", is_flag=True, help="Add the rows beside those that the file gave already.")
+@click.option("--yes", is_flag=True, help="Do not ask before rows go that replace or upsert takes away.")
 @common_options
 @click.pass_context
-def import_(ctx: click.Context, /, path: str, **given: Any) -> int:
+def import_(ctx: click.Context, /, path: str, yes: bool, **given: Any) -> int:
     """Import FILE (csv, tsv, json, jsonl, parquet, xlsx), or a folder of them. Naming it here grants it."""
     state = state_of(ctx)
-    return run(lambda: _import(state, path, given))
+    return run(lambda: _import(state, path, given, yes=yes))
 
 
-async def _import(state: State, path: str, given: dict[str, Any]) -> ExitCode:
+async def _import(state: State, path: str, given: dict[str, Any], *, yes: bool) -> ExitCode:
+    from datamind_cli.approve import AgreedApprover
     from datamind_cli.calls import written_from_path
     from datamind_cli.exits import exit_code_of_receipts
     from datamind_cli.records import show_receipts, show_rejected
 
     out = Output(state)
     arguments = {**given, "key": list(given["key"])}
-    async with opened_for_writing(state) as system:
-        outcome = await written_from_path(system, "db_import_path", path, arguments)
+    approver = AgreedApprover(state, _IMPORT) if yes else None
+    async with opened_for_writing(state, approver=approver) as system:
+        outcome = await written_from_path(system, _IMPORT, path, arguments)
     if out.is_json:
         out.json(list(outcome.receipts))
     else:

@@ -113,9 +113,10 @@ async def _pending(
     spec: ToolSpec, call_id: str, args: Mapping[str, Any], ctx: RequestContext, gate: Gate, asked: AskedCall | None
 ) -> PendingCall:
     parsed = spec.parse(args)
-    if spec.selector is None:
-        return PendingCall(call_id, spec, args)
     context = ToolContext(ctx, call_id, gate.sides.for_effect(spec.effect), asked=asked)
+    destroyed = await spec.destroys(parsed, context) if spec.destroys else None
+    if spec.selector is None:
+        return PendingCall(call_id, spec, args, destroyed=destroyed)
     # First: what a repeat selects is not there any more, or something else is.
     recalled = await _recalled(spec, context)
     candidates = None if recalled else await spec.selector.find(parsed, context)
@@ -124,7 +125,7 @@ async def _pending(
     if recalled or candidates is None:
         return PendingCall(call_id, spec, args, recalled=recalled)
     pinned = spec.selector.pin(args, candidates.ids) if candidates.ids else args
-    return PendingCall(call_id, spec, pinned, candidates, asked=asked)
+    return PendingCall(call_id, spec, pinned, candidates, asked=asked, destroyed=destroyed)
 
 
 async def _recalled(spec: ToolSpec, context: ToolContext) -> ToolOutput | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import anyio
 
 from datamind.core.context import AskedCall, RequestContext
+from datamind.core.types import ToolEffect
 
 if TYPE_CHECKING:
     from datamind.core.outcome import ToolOutcome
@@ -42,6 +43,7 @@ class PendingCall:
     Attributes:
         asked: What a write with a selector was asked; ``args`` name what it found.
         recalled: What a repeat of a write is answered with; it changes nothing, so nobody is asked.
+        destroyed: What these arguments would take away, of a tool that takes nothing away with others.
     """
 
     call_id: str
@@ -50,6 +52,12 @@ class PendingCall:
     candidates: Candidates | None = None
     asked: AskedCall | None = None
     recalled: ToolOutput | None = None
+    destroyed: Candidates | None = None
+
+    @property
+    def effect(self) -> ToolEffect:
+        """What the call does with these arguments; the effect of the tool is the least of it."""
+        return ToolEffect.DESTRUCTIVE if self.destroyed and self.destroyed.ids else self.spec.effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,8 @@ Revise = Callable[[Mapping[str, Any]], Awaitable[PendingCall]]
 class ToolHook(Protocol):
     """One check of the chain.
 
-    G1 ``pre`` decides on declarations of ``call.spec`` (effect, surface, path arguments …), not on a list of names.
+    G1 ``pre`` decides on ``call.effect`` and on declarations of ``call.spec`` (surface, path arguments …), not on a
+    list of names.
     G2 ``pre`` changes nothing: it may be called again for the same call.
     G3 ``post`` runs once for every call, a denied one too.
     A hook that raises, or takes longer than the chain's limit, denies the call.

@@ -124,6 +124,7 @@ class BatchHandlers:
 
 Handler = Callable[[Any, ToolContext], Awaitable[ToolOutput | SurfaceWriteResult]]
 Plan = Callable[[Any, ToolContext], AsyncIterator[PlannedWrite | Refusal]]
+Destroys = Callable[[Any, ToolContext], Awaitable[Candidates]]
 Recall = Callable[[AskedCall, ToolContext], Awaitable[ToolOutput | None]]
 ReadBackFn = Callable[[SurfaceWriteResult, ToolContext], Awaitable[ReadBack]]
 Validate = Callable[[Mapping[str, Any]], Any]
@@ -138,6 +139,9 @@ class ToolSpec:
             engine transaction and derives every id from ``ctx.unit``, so that running it again changes nothing; with
             a ``plan`` it takes a unit's own arguments, a plain mapping, instead of the call's.
         effect: Access follows from it.
+        destroys: For a write that some arguments make destructive: what a call would take away for good, as a person is
+            shown it. Nothing found: the call does what ``effect`` says. Called before the hooks, so it changes nothing
+            and reads no content of a path.
         validate: Turns JSON arguments into what the handler takes. Left out, ``input_schema`` is enforced as it stands.
         path_args: Arguments that hold paths, as dotted names.
         sql_args: Arguments that hold a query language.
@@ -160,6 +164,7 @@ class ToolSpec:
     path_args: tuple[str, ...] = ()
     sql_args: tuple[str, ...] = ()
     selector: Selector | None = None
+    destroys: Destroys | None = None
     plan: Plan | None = None
     read_back: ReadBackFn | None = None
     batch: BatchHandlers | None = None

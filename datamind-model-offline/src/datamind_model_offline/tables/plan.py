@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -20,6 +21,7 @@ _LISTED: Final = 100
 _DESCRIBED: Final = 6
 _LOOKED_UP: Final = 100
 _WHOLE: Final = 0.97
+Cells = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ def ask_tables(conversation: Conversation, question: str, language: str) -> Aske
 
 
 def table_calls(asked: Asked) -> list[PlannedCall]:
-    """The next calls; each returns those that were made already, so that a reader can tell when it is done."""
+    """The next calls; each returns those that were made already, so that a reader can tell when it is done.
+
+    The profiles of the tables are asked for only where the list and the cells say that the question is about them.
+    """
     listing = PlannedCall("db_list_tables", {"limit": _LISTED})
     if not _made(asked, "db_list_tables"):
         return [listing]
@@ -59,8 +64,11 @@ def table_calls(asked: Asked) -> list[PlannedCall]:
         return []
     lookup = lookup_sql(asked.text, tables)
     if _result(asked, lookup) is None:
-        described = [PlannedCall("db_describe_table", {"table": table.name}) for table in tables]
-        return [*described, PlannedCall("db_query_sql", {"sql": lookup, "limit": _LOOKED_UP})]
+        return [PlannedCall("db_query_sql", {"sql": lookup, "limit": _LOOKED_UP})]
+    if not _mentions(asked.text, tables, _cells(asked, tables)):
+        return []
+    if not _made(asked, "db_describe_table"):
+        return [PlannedCall("db_describe_table", {"table": table.name}) for table in tables]
     query = table_query(asked)
     return [] if query is None else [PlannedCall("db_query_sql", {"sql": to_sql(query)})]
 
@@ -68,16 +76,25 @@ def table_calls(asked: Asked) -> list[PlannedCall]:
 def table_query(asked: Asked) -> Query | None:
     """What is asked of the rows, once the calls have told enough; None when the tables do not answer."""
     tables = asked.tables
-    step = _result(asked, lookup_sql(asked.text, tables)) if tables else None
-    if step is None:
+    if not tables or not _made(asked, "db_describe_table"):
         return None
-    cells = cells_of(step.found[0])[1] if step.found else []
-    return _query_of(asked.text, tuple(tables), tuple(tuple(map(str, row)) for row in cells))
+    return _query_of(asked.text, tuple(tables), _cells(asked, tables))
+
+
+def _cells(asked: Asked, tables: Sequence[Table]) -> Cells:
+    """What the look-up found; nothing before it was made."""
+    step = _result(asked, lookup_sql(asked.text, tables))
+    cells = cells_of(step.found[0])[1] if step is not None and step.found else []
+    return tuple(tuple(map(str, row)) for row in cells)
+
+
+def _mentions(text: Text, tables: Sequence[Table], cells: Cells) -> list[Mention]:
+    return _longest([*name_mentions(text, tables), *value_mentions(text, cells)])
 
 
 @lru_cache(maxsize=8)
-def _query_of(text: Text, tables: tuple[Table, ...], cells: tuple[tuple[str, ...], ...]) -> Query | None:
-    mentions = _longest([*name_mentions(text, tables), *value_mentions(text, cells)])
+def _query_of(text: Text, tables: tuple[Table, ...], cells: Cells) -> Query | None:
+    mentions = _mentions(text, tables, cells)
     found: list[tuple[float, Query]] = []
     for relation in relations(tables):
         if len(relation.tables) > 1 and found:

@@ -153,7 +153,7 @@ def _han_variants(run: str) -> Iterator[Variant]:
 
 
 def listed_tables(steps: Sequence[Step]) -> list[Table]:
-    """The tables of ``db_list_tables``, with what ``db_describe_table`` told of them."""
+    """The tables of ``db_list_tables``, with what ``db_describe_table`` told of some of them."""
     told = [step for step in steps if step.name == "db_list_tables" and not step.failed]
     described = {
         str(step.data.get("table")): step.data for step in steps if step.name == "db_describe_table" and not step.failed
@@ -166,7 +166,9 @@ def _table(row: Mapping[str, Any], described: Mapping[str, Any]) -> Table:
     name = str(row.get("table"))
     profiles = described.get("columns")
     profiles = profiles if isinstance(profiles, Mapping) else {}
-    columns = [_column(name, str(column), profiles.get(str(column), {})) for column in row.get("columns", ())]
+    types = row.get("columns")
+    listed = types.items() if isinstance(types, Mapping) else ()
+    columns = [_column(name, str(column), {"type": kind, **profiles.get(column, {})}) for column, kind in listed]
     count = row.get("rows")
     return Table(name, count if isinstance(count, int) else 0, tuple(columns))
 

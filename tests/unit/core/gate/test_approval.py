@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from datamind.capabilities.hooks.access import AccessHook
 from datamind.core.context import RequestContext, ToolContext
-from datamind.core.dispatch import Gate, dispatch
+from datamind.core.dispatch import Gate, Sides, dispatch
 from datamind.core.hooks import Allow, AskUser, Candidates, Deny, PendingCall, Rewrite
 from datamind.core.messages import ToolCall
 from datamind.core.outcome import ToolOutcome
@@ -108,6 +109,39 @@ async def test_yes_runs_the_stored_call() -> None:
     assert tool.ran == [{"ids": ["m1", "m2"]}] == [approver.requests[0].arguments]
     assert (outcome.is_error, len(outcome.receipts)) == (False, 1)
     assert log.kinds == ["asked", "approved"]
+
+
+async def test_a13_what_a_call_does_follows_from_its_arguments() -> None:
+    asked: list[Any] = []
+
+    async def destroys(args: Mapping[str, Any], ctx: ToolContext) -> Candidates:
+        asked.append((args, ctx.side))
+        ids = tuple(args.get("ids", ()))
+        return Candidates(ids, tuple(TEXTS[key] for key in ids))
+
+    tool = make_tool("save", effect=ToolEffect.WRITE, schema=SCHEMA, destroys=destroys)
+    seen, approver = RecordingHook(), ScriptedApprover([False])
+    gate = make_gate(
+        tool, role=Role.STORE, hooks=[AccessHook(), seen], approver=approver, sides=Sides("reads", "writes")
+    )
+    plain = await dispatch(ToolCall.of("save", {"query": "x"}), make_request(Role.STORE), gate)
+    assert (plain.is_error, approver.requests, asked) == (False, [], [({"query": "x"}, "writes")])
+    refused = await dispatch(ToolCall.of("save", {"ids": ["m1"]}), make_request(Role.STORE), gate)
+    assert (refused.code, refused.receipts) == ("approval_required", ())
+    assert [call.effect for call in seen.before] == [ToolEffect.WRITE, ToolEffect.DESTRUCTIVE]
+    assert [(one.effect, one.candidates) for one in approver.requests] == [("destructive", ("the canary sings",))]
+    assert "sings" not in refused.to_text()
+
+
+async def test_a13_a_rewrite_is_weighed_again() -> None:
+    async def destroys(args: Mapping[str, Any], ctx: ToolContext) -> Candidates:
+        return Candidates(("m1",), ("one",)) if args.get("ids") else Candidates((), ())
+
+    tool = make_tool("save", effect=ToolEffect.WRITE, schema=SCHEMA, destroys=destroys)
+    worse = _Once(RecordingHook(Rewrite({"ids": ["m1"]}, "all of it")))
+    gate = make_gate(tool, role=Role.STORE, hooks=[worse, AccessHook()])
+    outcome = await dispatch(ToolCall.of("save", {}), make_request(Role.STORE), gate)
+    assert (outcome.denied, outcome.code) == (True, "approval_required")
 
 
 class Answering:

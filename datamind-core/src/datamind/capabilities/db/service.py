@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -115,9 +115,12 @@ class DatabaseReads:
     async def named(self, name: str) -> Candidates:
         """The table of this name, for a person to see before it goes."""
         table = await self.find(name)
-        if table is None:
-            return Candidates((), ())
-        return Candidates((table.name,), (f"{table.name}  ({table.rows} rows, {len(table.columns)} columns)",))
+        return _candidates([table] if table else [])
+
+    async def filled(self, names: Collection[str]) -> Candidates:
+        """The tables of these names that hold rows, for a person to see before these go."""
+        folded = {name.strip().casefold() for name in names}
+        return _candidates([table for table in await self.tables() if table.rows and table.name.casefold() in folded])
 
     async def given_by(self, table: str, receipt: str) -> Candidates:
         """The rows that an import gave and that are still there, for a person to see before they go.
@@ -254,6 +257,11 @@ def render(result: TableResult) -> str:
     """A page as evidence: compact JSON of column names and rows."""
     body: dict[str, Any] = {"columns": [column.name for column in result.columns], "rows": result.rows}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def _candidates(tables: Sequence[TableInfo]) -> Candidates:
+    labels = (f"{table.name}  ({table.rows} rows, {len(table.columns)} columns)" for table in tables)
+    return Candidates(tuple(table.name for table in tables), tuple(labels))
 
 
 def _no_imports() -> InputInvalid:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import Any, BinaryIO, Final, Literal
 from urllib.parse import quote
 
@@ -15,14 +16,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.db.service import DatabaseReads, DatabaseWrites, NewRows, Page
 from datamind.capabilities.db.tabular.names import table_name_of
 from datamind.capabilities.db.tabular.sources import CSV, DELIMITED, JSON
-from datamind.capabilities.ingest.files import Located, is_folder, locate
+from datamind.capabilities.ingest.files import Located, is_folder, locate, printable
+from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.ingest.taking import FileTaking, plan_each, planned_write
 from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
 from datamind.core.context import ToolContext
-from datamind.core.errors import InputInvalid
+from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.hooks import Candidates
 from datamind.core.kept import KeptFile
-from datamind.core.protocols.database import ImportMode, TableColumn, TableDescription
+from datamind.core.protocols.database import ImportMode, TableColumn, TableDescription, TableInfo
 from datamind.core.receipts import SurfaceWriteResult
 from datamind.core.source import SourceRef
 from datamind.core.tools import PlannedWrite, ReadBack, Refusal, ResultBound, Selector, ToolOutput, ToolSpec
@@ -32,6 +34,9 @@ _RECORD_BYTES: Final = 16 * 1024 * 1024
 _STATEMENT_CHARS: Final = 65_536
 _PAGE_ROWS: Final = 50
 _SAMPLE_ROWS: Final = 5
+_LISTED_COLUMNS: Final = 60
+_RECORDS_TABLE: Final = "records"
+_OVERWRITING: Final = ("replace", "upsert")
 
 
 class _Arguments(BaseModel):
@@ -131,12 +136,16 @@ class RemoveImportArguments(_Arguments):
 async def _list(args: ListArguments, ctx: ToolContext) -> ToolOutput:
     tables = await _reads(ctx).tables()
     shown = tables[args.offset : args.offset + args.limit]
-    rows = [
-        {"table": table.name, "rows": table.rows, "columns": [column.name for column in table.columns]}
-        for table in shown
-    ]
-    end = args.offset + len(rows)
-    return ToolOutput({"tables": rows}, total=len(tables), next_offset=end if end < len(tables) else None)
+    end = args.offset + len(shown)
+    listed = {"tables": [_listed(table) for table in shown]}
+    return ToolOutput(listed, total=len(tables), next_offset=end if end < len(tables) else None)
+
+
+def _listed(table: TableInfo) -> dict[str, Any]:
+    columns = {column.name: column.type or column.kind for column in table.columns[:_LISTED_COLUMNS]}
+    more = len(table.columns) - len(columns)
+    left_out = {"more": f"{more} more columns; db_describe_table shows them"} if more else {}
+    return {"table": table.name, "rows": table.rows, "columns": columns, **left_out}
 
 
 async def _describe(args: DescribeArguments, ctx: ToolContext) -> ToolOutput:
@@ -214,14 +223,13 @@ async def _plan_records(args: ImportRecordsArguments, ctx: ToolContext) -> Async
         "records", "records:", content, media_type=JSON, profile=ctx.request.profile, origin="user"
     )
     source = source.model_copy(update={"uri": f"records:{source.checksum[:16]}"})
-    yield _planned(args, args.table or "records", source, content, {}, f"{len(args.records)} records")
+    yield _planned(args, args.table or _RECORDS_TABLE, source, content, {}, f"{len(args.records)} records")
 
 
 def _planned(
     args: _IntoTable, table: str, source: SourceRef, content: bytes | KeptFile, given: Mapping[str, Any], label: str
 ) -> PlannedWrite:
-    if (args.if_exists == "upsert") != bool(args.key):
-        raise InputInvalid("`key` belongs to if_exists `upsert`, and upsert needs one", code="input_invalid.key")
+    _check_key(args)
     wanted = {
         "table": table,
         "source": source.model_dump(mode="json"),
@@ -231,6 +239,33 @@ def _planned(
         **given,
     }
     return planned_write(wanted, content, source=source, label=label)
+
+
+async def _overwritten(args: _IntoTable, ctx: ToolContext) -> Candidates:
+    """The tables whose rows an import would take away, whatever source they came from."""
+    _check_key(args)
+    if args.if_exists not in _OVERWRITING:
+        return Candidates((), ())
+    side: WriteSide = ctx.side
+    return await side.read.db.filled([args.table] if args.table else await _named_after(args, ctx))
+
+
+def _check_key(args: _IntoTable) -> None:
+    if (args.if_exists == "upsert") != bool(args.key):
+        raise InputInvalid("`key` belongs to if_exists `upsert`, and upsert needs one", code="input_invalid.key")
+
+
+async def _named_after(args: _IntoTable, ctx: ToolContext) -> Sequence[str]:
+    if not isinstance(args, ImportCsvArguments | ImportPathArguments):
+        return [_RECORDS_TABLE]
+    policy = path_policy(ctx)
+    try:
+        located = locate(args.path, policy)
+        is_one = not await anyio.to_thread.run_sync(is_folder, located)
+        files = [located] if is_one else (await anyio.to_thread.run_sync(survey, located, policy)).of(DataSurface.DB)
+    except DataMindError:  # a path that hooks or the handler refuse
+        return [table_name_of(printable(PurePath(args.path).name))]
+    return [table_name_of(printable(file.path.name)) for file in files]
 
 
 async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
@@ -329,7 +364,13 @@ def db_tools() -> list[ToolSpec]:
 def _reading() -> list[ToolSpec]:
     reads = {"effect": ToolEffect.READ, "surface": DataSurface.DB}
     return [
-        ToolSpec.of(ListArguments, _list, name="db_list_tables", description="List the tables.", **reads),
+        ToolSpec.of(
+            ListArguments,
+            _list,
+            name="db_list_tables",
+            description="List the tables with their columns and types; `next_offset` is where the next page starts.",
+            **reads,
+        ),
         ToolSpec.of(
             DescribeArguments,
             _describe,
@@ -355,6 +396,7 @@ def _importing() -> list[ToolSpec]:
         "effect": ToolEffect.WRITE,
         "surface": DataSurface.DB,
         "read_back": _is_there,
+        "destroys": _overwritten,
         "revert": "restores_previous",
     }
     return [

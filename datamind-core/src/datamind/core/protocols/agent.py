@@ -21,7 +21,7 @@ class ApprovalRequest(Record):
     """What a person is shown: the stored call, never the model's words about it.
 
     Attributes:
-        candidates: One line for each thing the selector found.
+        candidates: One line for each thing the selector found, or that the call would take away.
     """
 
     tool: str
@@ -38,7 +38,7 @@ class ApprovalRequest(Record):
         """The request for a call that a hook wants a person to see."""
         return cls(
             tool=call.spec.name,
-            effect=call.spec.effect.value,
+            effect=call.effect.value,
             arguments=dict(call.args),
             reason=ask.reason,
             candidates=call.candidates.labels if call.candidates else ask.details,

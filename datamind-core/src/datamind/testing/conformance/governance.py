@@ -36,6 +36,7 @@ class HookCase:
     args: Mapping[str, Any] = field(default_factory=dict)
     role: Role = Role.STORE
     candidates: Candidates | None = None
+    destroyed: Candidates | None = None
 
 
 class HookConformance(Conformance):
@@ -114,7 +115,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _pending(case: HookCase, tool: ToolSpec) -> PendingCall:
-    return PendingCall("call_under_test", tool, dict(case.args), case.candidates)
+    return PendingCall("call_under_test", tool, dict(case.args), case.candidates, destroyed=case.destroyed)
 
 
 async def _decide(hook: ToolHook, case: HookCase, tool: ToolSpec) -> Decision:
