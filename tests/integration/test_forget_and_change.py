@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.systems import open_system
+from tests.support.systems import contents, open_system, read
 
 
 async def ask(system, question):
@@ -71,6 +71,33 @@ async def test_b10_a_change_closes_the_old_value_which_stays_answerable(
         told = await ask(system, before_question)
         assert before in told
         assert later not in told
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "attribute"),
+    [
+        ("I live in Oslo.", "I no longer live in Oslo.", "residence"),
+        ("I work at Fjordline.", "I don't work at Fjordline any more.", "employer"),
+        ("我住在苏州。", "我不再住在苏州了。", "residence"),
+    ],
+)
+async def test_b10_that_something_ended_closes_that_value_and_no_other(tmp_path, first, later, attribute):
+    async with open_system(tmp_path, llm={"protocol": "offline"}) as system:
+        stored = await system.ingest(f"Remember: {first}")
+        result = await system.ingest(f"Remember: {later}")
+        assert [receipt.result.closed_ids for receipt in result.receipts] == [stored.receipts[0].result.ids]
+        assert contents(await read(system, "memory_list")) == [later]
+        fact = {"subject": "user", "attribute": attribute}
+        assert set(contents(await read(system, "memory_history", **fact))) == {first, later}
+
+
+async def test_b10_an_end_of_what_no_longer_holds_anyway_ends_nothing(tmp_path):
+    async with open_system(tmp_path, llm={"protocol": "offline"}) as system:
+        await system.ingest("Remember: I live in Oslo.")
+        await system.ingest("Remember: I live in Bergen.")
+        result = await system.ingest("Remember: I no longer live in Oslo.")
+        assert [receipt.result.closed_ids for receipt in result.receipts] == [()]
+        assert "Bergen" in await ask(system, "Where do I live?")
 
 
 async def test_b10_said_at_orders_values_not_the_order_of_saving(tmp_path):

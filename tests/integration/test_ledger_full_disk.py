@@ -18,6 +18,7 @@ JOBS = "tests.support.process_jobs"
 KILL_JOBS = "tests.support.kill_jobs"
 WRITES = ("memory_save superseding", "kb_add_text large", "kb_add_path", "skill_upsert replacing")
 KIB = 1024
+MOMENTS = ("before fsync", "before replace", "before commit", "before sync", "before read-back")
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +79,20 @@ class Trial:
         assert _is_between(recovered["disk"], self.states[0], self.states[-1])
         if set(statuses) == {"failed"}:
             assert recovered["disk"] == self.states[0], "a failed write has left something"
+        assert not _refused(recovered) & _resting_on(recovered), "a failed write has left something"
         assert (retried["is_error"], retried["ledger"]["audit"]) == (False, []), retried["message"]
-        # A file of a folder may be there already: then a look at the store says so.
-        assert {receipt["result"]["status"] for receipt in retried["receipts"]} <= {"stored", "unchanged"}
+        # What was applied and not acknowledged has its receipt from the start before: never `unchanged`.
+        assert {receipt["result"]["status"] for receipt in retried["receipts"]} == {"stored"}
         assert retried["disk"] == self.states[-1]
+
+
+def _refused(seen: dict[str, Any]) -> set[str]:
+    return {one["receipt_id"] for one in seen["ledger"]["receipts"] if one["result"]["status"] == "failed"}
+
+
+def _resting_on(seen: dict[str, Any]) -> set[str]:
+    """Receipts that what can be found rests on."""
+    return set(seen["ledger"]["held"])
 
 
 def _is_between(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -126,10 +137,10 @@ def test_a_small_file_system_that_is_full(forks: Forks, small_disk: Path, case: 
 def test_no_room_at_each_moment_in_turn(forks: Forks, tmp_path: Path, case: str) -> None:
     trial = Trial(forks, case, tmp_path)
     log = tmp_path / "moments.txt"
-    forks.run(f"{KILL_JOBS}:write", case=case, folder=str(trial.copy("counted")), action="log", log=str(log))
+    forks.run(f"{JOBS}:write_with_little_room", case=case, folder=str(trial.copy("counted")), log=str(log))
     ends = set()
     for number, moment in enumerate(log.read_text().splitlines(), 1):
-        if not moment.startswith(("before fsync", "before replace", "before commit")):
+        if not moment.startswith(MOMENTS):
             continue
         place = trial.copy(str(number))
         told = forks.run(f"{JOBS}:write_with_little_room", case=case, folder=str(place), full_at=number)

@@ -64,8 +64,8 @@ def on_disk(folder: Path | str) -> dict[str, Any]:
 
 
 def ledger_of(folder: Path | str) -> dict[str, Any]:
-    """Unfinished intents, receipts in order and what is wrong with the audit chain, of both profiles."""
-    found: dict[str, Any] = {"open": {}, "receipts": [], "audit": []}
+    """Unfinished intents, receipts in order, those that active sources rest on and faults of the audit chain."""
+    found: dict[str, Any] = {"open": {}, "receipts": [], "held": [], "audit": []}
     for profile in PROFILES:
         storage = Path(folder) / "storage" / profile
         if not _has_tables(storage / "control.db"):
@@ -74,6 +74,8 @@ def ledger_of(folder: Path | str) -> dict[str, Any]:
         found["open"] |= dict(_rows(storage / "control.db", unfinished))
         bodies = _rows(storage / "control.db", "SELECT body FROM receipts ORDER BY seq")
         found["receipts"] += [json.loads(body) for (body,) in bodies]
+        held = "SELECT each.value FROM sources, json_each(receipt_ids) AS each WHERE state = 'active'"
+        found["held"] += [receipt_id for (receipt_id,) in _rows(storage / "control.db", held)]
         found["audit"] += audit_faults(storage / "control.db", Path(folder) / "keys")
     return found
 

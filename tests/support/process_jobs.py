@@ -151,14 +151,16 @@ async def open_and_write(folder: str, as_nobody: bool = False) -> dict[str, Any]
     return told
 
 
-async def write_with_little_room(case: str, folder: str, max_file_bytes: int = 0, full_at: int = 0) -> dict[str, Any]:
+async def write_with_little_room(
+    case: str, folder: str, max_file_bytes: int = 0, full_at: int = 0, log: str = ""
+) -> dict[str, Any]:
     """The write of a case in a process whose files cannot grow beyond a size, or whose disk is full at a moment.
 
-    Also what its own readers see before and after.
+    Also what its own readers see before and after. ``log`` names a file for the moments there are.
     """
     if max_file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
-    arm("full" if full_at else "", full_at, "")
+    arm("full" if full_at else "log" if log else "", full_at, log)
     try:
         system = await open_in(folder)
     except DataMindError as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from datamind.core.errors import DataMindError
+from datamind.core.errors import DataMindError, unforeseen
 from datamind_cli.render import count_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,11 @@ def folder_checks(settings: Settings) -> Iterator[Check]:
     for name, folder in folders.items():
         if folder is not None:
             yield _folder_check(name, folder)
-    free = shutil.disk_usage(_existing(settings.data.base_dir)).free
+    try:
+        free = shutil.disk_usage(_existing(settings.data.base_dir)).free
+    except OSError as error:
+        yield Check("disk", "failed", f"its free space cannot be told ({error.strerror})", "look at the disk")
+        return
     state: Literal["ok", "failed"] = "ok" if free >= _MIN_FREE_BYTES else "failed"
     yield Check("disk", state, f"{free / 1024**2:,.0f} MB free", "" if state == "ok" else "free some space")
 
@@ -111,17 +115,32 @@ async def system_checks(system: DataMind, absent: Sequence[str] = ()) -> AsyncIt
     else:
         extractive = "; it answers with exact words of what is stored" if system.extractive else ""
         yield Check("model", "ok", system.model_name + extractive)
-    yield await _control_check(system)
+    yield await _alone("control.db", _control_check(system))
     for surface in _PROBES:
-        yield await _surface_check(system, surface, absent)
+        yield await _alone(f"surface {surface}", _surface_check(system, surface, absent))
     for control in system.services.controls():
-        for repair in await control.repairs.all():
+        try:
+            repairs = await control.repairs.all()
+        except DataMindError as error:
+            yield failed(f"repairs of {control.profile}", error)
+            continue
+        for repair in repairs:
             yield Check(
                 f"repair of {repair.surface}",
                 "failed" if repair.missing else "note",
                 str(repair),
                 "store again what is missing" if repair.missing else "",
             )
+
+
+async def _alone(name: str, check: Awaitable[Check]) -> Check:
+    """A check, or that it ended in an error: the others are made all the same."""
+    try:
+        return await check
+    except DataMindError as error:
+        return failed(name, error)
+    except Exception as error:
+        return failed(name, unforeseen(name, error))
 
 
 async def _control_check(system: DataMind) -> Check:

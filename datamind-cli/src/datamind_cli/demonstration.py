@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from datamind.core.types import DataSurface
-from datamind_cli.evaluation.corpus import Corpus, plan_corpus, remember_words, store_skills
+from datamind_cli.evaluation.corpus import Corpus, plan_corpus, remember_words
 from datamind_cli.evaluation.judge import reason_wrong
 from datamind_cli.evaluation.questions import Question, read_qa_file
 from datamind_cli.records import source_label
@@ -80,8 +80,6 @@ async def _store(system: DataMind, example: Path, story: Story, progress: Progre
     from datamind.core.types import Role
 
     corpus = plan_corpus(read_qa_file(example / QUESTIONS).ingest, frozenset(system.registry(Role.STORE)))
-    if DataSurface.SKILLS not in system.services.off:
-        store_skills(system, corpus)
     for path in corpus.paths:
         progress(f"storing {path.name}")
         story.stored.append((path.name, await system.ingest(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import importlib
 import io
 import json
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHEET_ROWS: Final = 1_048_576
 _SHEET_CHARS: Final = 32_767
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
 _SURE_DIGITS: Final = 15  # a workbook holds numbers as 64-bit floats
 
 
@@ -99,10 +101,25 @@ def _put_in_place(draft: Path, target: Path, *, replace: bool) -> None:
         draft.replace(target)
     else:
         try:
-            os.link(draft, target)  # fails where a file has come meanwhile
+            _link(draft, target)  # fails where a file has come meanwhile
         except FileExistsError:
             raise _is_there(target) from None
     sync_folder(target.parent)
+
+
+def _link(draft: Path, target: Path) -> None:
+    try:
+        os.link(draft, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Such as FAT: an empty file takes the name first, so that nothing is replaced that somebody wrote.
+        target.open("xb").close()
+        try:
+            draft.replace(target)
+        except OSError:
+            target.unlink(missing_ok=True)
+            raise
 
 
 def _is_there(target: Path) -> InputInvalid:

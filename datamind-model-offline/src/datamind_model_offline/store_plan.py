@@ -154,6 +154,8 @@ def _saved(text: str, scope: str, when: str = "") -> PlannedCall:
     if statement is not None:
         arguments |= {"subject": statement.subject, "attribute": statement.attribute, "value": statement.value}
         arguments["functional"] = statement.functional
+        if not statement.functional:  # one that is functional ends whatever held before
+            arguments["ends"] = statement.ends
         if statement.kind != "fact":
             arguments["kind"] = statement.kind
     since = _SINCE.search(text)

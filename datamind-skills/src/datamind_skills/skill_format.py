@@ -53,7 +53,8 @@ def check_skill_name(name: str) -> str:
         raise InputInvalid(
             f"skill name {shown(name)} is not allowed",
             code="input_invalid.skill_name",
-            hint="Use a-z, 0-9 and '-', starting with a letter or digit, at most 64 characters.",
+            hint="The SKILL.md standard allows a-z, 0-9 and '-', at most 64, the first no '-': give such a `name:` in"
+            " its front matter, and what people call it, in any language, into its description.",
         )
     return name
 

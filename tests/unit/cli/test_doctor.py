@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from datamind_cli import checking
 from datamind_cli.checking import _folder_check
 
 
@@ -106,6 +107,29 @@ def test_a_store_that_was_filled_again_is_told(run, home, monkeypatch):
     assert checks["surface memory"]["state"] == "ok"
     assert checks["repair of memory"]["state"] == "note"
     assert "1 write was repeated" in checks["repair of memory"]["detail"]
+
+
+def test_one_check_that_breaks_leaves_the_others(run, monkeypatch):
+    without_broken_plugins(monkeypatch)
+
+    async def broken(*_):
+        raise RuntimeError("secret sauce")
+
+    monkeypatch.setattr(checking, "_control_check", broken)
+    code, checks = states(run)
+    assert code == 1
+    assert checks["control.db"]["detail"] == "control.db failed (RuntimeError)"
+    assert checks["surface memory"]["state"] == "ok"
+
+
+def test_a_profile_that_is_not_there_is_told_and_not_made(run, home, monkeypatch):
+    without_broken_plugins(monkeypatch)
+    code, checks = states(run, "--profile", "wrok")
+    assert code == 1
+    assert checks["profile"]["state"] == "failed"
+    assert "there is no profile 'wrok'" in checks["profile"]["detail"]
+    assert checks["settings"]["state"] == "ok"
+    assert list(home.iterdir()) == []
 
 
 def test_a_damaged_control_db_is_wrong(run, home, monkeypatch):

@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, run):
         assert result.stderr.count("\n") == 1
 
 
-TOOLS = frozenset({"kb_add_path", "memory_save"})
+TOOLS = frozenset({"kb_add_path", "memory_save", "skill_upsert"})
 
 
 @pytest.fixture
@@ -116,8 +116,7 @@ def corpus(tmp_path):
 
 def test_every_path_goes_where_it_belongs(corpus):
     plan = plan_corpus([corpus / name for name in ("docs", "skills", "memory.jsonl", "rows.jsonl", "facts.ttl")], TOOLS)
-    assert plan.paths == [corpus / "docs"]
-    assert plan.skills == [corpus / "skills" / "refund"]
+    assert plan.paths == [corpus / "docs", corpus / "skills"]
     assert plan.memories == [{"text": "Buoy 4 is red.", "said_at": "2026-01-01T00:00:00Z"}]
     assert len(plan.problems) == 2
     assert plan.problems[0].startswith("rows.jsonl is skipped: ")
@@ -131,6 +130,22 @@ def test_a_folder_with_a_table_is_handed_over_whole_and_what_is_off_is_told(corp
     assert plan.problems == ["docs/prices.csv is skipped: db is off, no db_import_path is installed"]
     both = plan_corpus([corpus / "docs"], TOOLS | {"db_import_path"})
     assert (both.paths, both.problems) == ([corpus / "docs"], [])
+
+
+def test_a_memory_file_inside_a_folder_is_memory_by_its_name_and_shape(corpus):
+    docs, said = corpus / "docs", '{"text": "Buoy 5 is green.", "kind": "fact"}\n'
+    (docs / "more").mkdir()
+    (docs / "more" / "memory.jsonl").write_text(said)
+    (docs / "more" / "notes.jsonl").write_text(said)
+    (docs / "memory.jsonl").write_text('{"module": "a", "memory_mb": 3}\n')
+    plan = plan_corpus([docs], TOOLS | {"db_import_path"})
+    assert plan.memories == [{"text": "Buoy 5 is green.", "kind": "fact"}]
+    assert plan.paths == [docs / "buoys.md", docs / "memory.jsonl", docs / "more" / "notes.jsonl"]
+
+
+def test_skills_that_are_off_are_told(corpus):
+    plan = plan_corpus([corpus / "skills"], TOOLS - {"skill_upsert"})
+    assert plan.problems == ["skills/SKILL.md is skipped: skills is off, no skill_upsert is installed"]
 
 
 def test_a_folder_of_tables_alone_needs_the_database(corpus):
@@ -289,6 +304,18 @@ def test_a_memory_that_is_not_of_the_form_is_a_problem(run, memory_set):
     assert result.exit_code == 1
     assert "a memory has the unknown kind 'rumour' ('x')" in result.stdout
     assert "a memory is not of the form" in result.stdout
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_skill_that_is_not_stored_is_a_problem(run, memory_set):
+    known, folder = memory_set
+    (folder / "book" / "关店").mkdir(parents=True)
+    (folder / "book" / "关店" / "SKILL.md").write_text("---\ndescription: How to close\n---\nLock the door.\n")
+    result = run("eval", "qa", str(write_set(folder, *known, ingest=["memory.jsonl", "book"])))
+    assert result.exit_code == 1
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("book ")]
+    assert "SKILL.md' is not stored: skill name '关店' is not allowed." in line
+    assert "a-z, 0-9 and '-'" in line
 
 
 @pytest.mark.usefixtures("scripted")

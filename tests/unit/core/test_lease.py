@@ -339,6 +339,47 @@ async def test_what_is_kept_is_kept_between_two_uses_though_another_waits(tmp_pa
     await other.aclose()
 
 
+async def test_a_task_that_still_waits_when_the_keeping_ends_has_the_lease_on_its_own_account(tmp_path):
+    holder, lease = Lease(tmp_path), Lease(tmp_path, wait_s=20, idle_s=0)
+    inside, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        async with lease.use():
+            inside.set()
+            await go_on.wait()
+
+    async with holder.use():
+        async with keeping_leases():
+            waiting = asyncio.create_task(work())
+            await asyncio.sleep(0.05)
+    await holder.aclose()
+    await asyncio.wait_for(inside.wait(), 20)
+    assert await held_by(tmp_path)
+    go_on.set()
+    await waiting
+    await until(lambda: not lease._users and not lease._file.held, "the lease was never given up")
+    await lease.aclose()
+
+
+async def test_a_task_that_works_on_when_the_keeping_ends_keeps_the_lease(tmp_path):
+    lease = Lease(tmp_path, idle_s=0)
+    inside, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        async with lease.use():
+            inside.set()
+            await go_on.wait()
+
+    async with keeping_leases():
+        working = asyncio.create_task(work())
+        await asyncio.wait_for(inside.wait(), 20)
+    assert await held_by(tmp_path)
+    go_on.set()
+    await working
+    await until(lambda: not lease._file.held, "the lease was never given up")
+    await lease.aclose()
+
+
 async def enter(lease: Lease) -> None:
     async with lease.use():
         await asyncio.sleep(0)

@@ -15,7 +15,7 @@ from datamind_cli.exits import ExitCode
 from datamind_cli.main import BUILT_IN
 from datamind_cli.plugin_commands import lenient_environ, quiet_plugins
 from datamind_cli.render import Output, count_of, shorten
-from datamind_cli.session import load_settings, opened_system, run
+from datamind_cli.session import load_settings, need_profile, opened_system, run
 from datamind_cli.state import State, common_options, state_of
 
 _DETAIL_CHARS = 160
@@ -55,6 +55,10 @@ async def _checks(state: State) -> list[Check]:
     except DataMindError as error:
         return [*plugin_checks(host.records, host.unmatched), *environment, failed("settings", error)]
     checks = [*environment, Check("settings", "ok", f"profile {settings.data.profile}"), *folder_checks(settings)]
+    try:
+        need_profile(settings)
+    except DataMindError as error:  # looking at it would make it
+        return [*plugin_checks(host.records, host.unmatched), *checks, failed("profile", error)]
     absent = absent_defaults(settings, ProviderRegistry(host))
     host = make_host(settings, strict=False)
     host.commands(BUILT_IN)

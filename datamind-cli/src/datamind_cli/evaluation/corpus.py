@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from datamind_cli.evaluation.questions import read_json_lines
 if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
 
-_SKILL_FILE: Final = "SKILL.md"
+_MEMORY_FILE: Final = "memory.jsonl"
 _MEMORY_KEYS: Final = frozenset({"text", "kind", "scope", "said_at"})
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _SCOPE_WORDS: Final = {
@@ -33,7 +32,6 @@ class Corpus:
     """Where each path of the file goes."""
 
     paths: list[Path] = field(default_factory=list)
-    skills: list[Path] = field(default_factory=list)
     memories: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -52,30 +50,29 @@ def plan_corpus(entries: Sequence[Path], tools: frozenset[str]) -> Corpus:
     """
     corpus = Corpus()
     for entry in entries:
-        if skills := _skills_in(entry):
-            corpus.skills += skills
-        elif _is_memory_file(entry):
-            corpus.memories += [row for _, row in read_json_lines(entry)]
-        else:
-            _plan_path(corpus, entry, tools)
+        memory_files = [path for path in _files(entry) if _is_memory_file(path, is_listed=path == entry)]
+        for path in memory_files:
+            corpus.memories += [row for _, row in read_json_lines(path)]
+        for path in _without(entry, memory_files):
+            _plan_path(corpus, path, entry, tools)
     return corpus
 
 
-def _plan_path(corpus: Corpus, entry: Path, tools: frozenset[str]) -> None:
+def _plan_path(corpus: Corpus, path: Path, entry: Path, tools: frozenset[str]) -> None:
     from datamind.capabilities.ingest.files import Located
     from datamind.capabilities.ingest.routing import TOOLS, surface_of
     from datamind.core.types import DataSurface
 
-    files = list(_files(entry))
+    files = list(_files(path))
     off = []
-    for path in files:
-        surface = surface_of(Located(path.parent, (path.name,))) or DataSurface.KB
+    for file in files:
+        surface = surface_of(Located(file.parent, (file.name,))) or DataSurface.KB
         if TOOLS[surface] not in tools:
-            name = f"{entry.name}/{path.name}" if path != entry else path.name
+            name = f"{entry.name}/{file.name}" if file != entry else file.name
             off.append(f"{name} is skipped: {surface} is off, no {TOOLS[surface]} is installed")
     corpus.problems += off
     if len(off) < len(files):
-        corpus.paths.append(entry)  # as a whole, so that its files share commits
+        corpus.paths.append(path)  # as a whole, so that its files share commits
 
 
 def _files(entry: Path) -> Iterator[Path]:
@@ -88,34 +85,33 @@ def _files(entry: Path) -> Iterator[Path]:
             yield path
 
 
-def _skills_in(entry: Path) -> list[Path]:
-    if not entry.is_dir():
-        return []
-    if (entry / _SKILL_FILE).is_file():
-        return [entry]
-    return sorted(child.parent for child in entry.glob(f"*/{_SKILL_FILE}"))
+def _without(entry: Path, left_out: Sequence[Path]) -> Iterator[Path]:
+    """The entry, or, where some of its files are left out, what it holds beside them."""
+    if entry in left_out:
+        return
+    if not any(path.is_relative_to(entry) for path in left_out):
+        yield entry
+        return
+    for child in sorted(entry.iterdir()):
+        if not child.name.startswith(".") and not child.is_symlink():
+            yield from _without(child, left_out)
 
 
-def _is_memory_file(entry: Path) -> bool:
-    if entry.suffix.lower() != ".jsonl" or entry.is_dir():
+def _is_memory_file(path: Path, *, is_listed: bool) -> bool:
+    """By its shape where the file itself is listed; in a folder, whose tables may look so, by its name too."""
+    named = path.suffix.lower() == ".jsonl" if is_listed else path.name == _MEMORY_FILE
+    if not named or path.is_dir():
         return False
-    first = next(read_json_lines(entry), (0, None))[1]
+    first = next(read_json_lines(path), (0, None))[1]
     return isinstance(first, dict) and "text" in first and set(first) <= _MEMORY_KEYS
 
 
 async def store_corpus(system: DataMind, corpus: Corpus) -> list[str]:
     """Store it; returns what went wrong, one line each."""
     problems = list(corpus.problems)
-    store_skills(system, corpus)
     problems += [problem for path in corpus.paths async for problem in _stored(system, path)]
     problems += [problem for row in corpus.memories async for problem in _remembered(system, row)]
     return problems
-
-
-def store_skills(system: DataMind, corpus: Corpus) -> None:
-    """Put skill folders where the profile keeps its own."""
-    for folder in corpus.skills:
-        shutil.copytree(folder, system.profile.data_dir / "skills" / folder.name, dirs_exist_ok=True)
 
 
 async def _stored(system: DataMind, path: Path) -> Any:
@@ -128,6 +124,8 @@ async def _stored(system: DataMind, path: Path) -> Any:
         if receipt.result.error:
             name = receipt.source.uri if receipt.source else path.name
             yield f"{name} is not stored: {receipt.result.error.message}"
+    if any(call.is_error and not call.receipt_ids for call in result.tool_trace):
+        yield f"{path.name} is not stored as a whole: {' '.join(result.answer.split())}"
 
 
 async def _remembered(system: DataMind, row: Any) -> Any:

@@ -14,7 +14,7 @@ from datamind.agent.direct_plan import Plan, Step, plan_paths, plan_records, ski
 from datamind.agent.gone import drop_gone
 from datamind.agent.keeping import with_all_receipts
 from datamind.agent.results import make_store_result, surfaces_used, trace_of
-from datamind.capabilities.ingest.files import Located, read_file
+from datamind.capabilities.ingest.files import Located, printable, read_file
 from datamind.core.context import RequestContext
 from datamind.core.errors import DataMindError, InputInvalid, NotFound, SurfaceUnavailable, error_of
 from datamind.core.outcome import ToolOutcome, outcome_of_error
@@ -93,7 +93,9 @@ class Direct:
         try:
             arguments = await self._skill(step.skill) if step.skill else step.arguments
         except DataMindError as error:
-            return replace(outcome_of_error("", step.tool, error), surface=DataSurface.SKILLS)
+            where = printable(step.skill.path) if step.skill else ""
+            told = error_of(error.code, f"{where!r:.200} is not stored: {error}")
+            return replace(outcome_of_error("", step.tool, told), surface=DataSurface.SKILLS)
         return await self._system.call(step.tool, arguments, role=Role.STORE, ctx=ctx)
 
     async def _skill(self, located: Located) -> Mapping[str, object]:

@@ -83,11 +83,10 @@ class Lease:
             StoreError: ``store_error.in_use``, ``store_error.closed``, or the lock file cannot be written.
         """
         scope = _SCOPE.get()
-        if scope is not None and not scope.closed:
-            await scope.enter(self)
-            yield
-            return
-        await self._enter()
+        if scope is not None and await scope.enter(self):
+            self._users += 1  # for a task that outlives the scope
+        else:
+            await self._enter()
         try:
             yield
         finally:
@@ -226,17 +225,22 @@ class _Scope:
         self._stack = AsyncExitStack()
         self._kept: set[Lease] = set()
         self._entering = asyncio.Lock()
-        self.closed = False  # a task or timer that was made within may run after it
+        self._closed = False  # a task or timer that was made within may run after it
 
-    async def enter(self, lease: Lease) -> None:
+    async def enter(self, lease: Lease) -> bool:
+        """Whether the scope keeps the lease; one that is closed, or was while it waited, keeps nothing more."""
         async with self._entering:
-            if lease not in self._kept:
+            if not self._closed and lease not in self._kept:
                 await lease._enter()
-                self._stack.callback(lease._leave)
-                self._kept.add(lease)
+                if self._closed:
+                    lease._leave()
+                else:
+                    self._stack.callback(lease._leave)
+                    self._kept.add(lease)
+            return not self._closed
 
     async def aclose(self) -> None:
-        self.closed = True
+        self._closed = True
         await self._stack.aclose()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sqlite3
 from collections.abc import Callable
@@ -151,7 +152,7 @@ async def test_a76_a_failure_is_a_failed_receipt_with_its_code(shelf: Shelf, eve
 async def test_a76_an_exception_nobody_foresaw_is_a_failed_receipt_that_quotes_nothing(
     shelf: Shelf, event: str
 ) -> None:
-    shelf.fails[event] = OSError(5, "secret sauce on /dev/sda")
+    shelf.fails[event] = RuntimeError("secret sauce on /dev/sda")
     receipt = await shelf.write("x")
     assert receipt.status == "failed"
     assert receipt.result.error is not None
@@ -161,14 +162,23 @@ async def test_a76_an_exception_nobody_foresaw_is_a_failed_receipt_that_quotes_n
 
 
 @pytest.mark.parametrize("event", ["sync", "read back"])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (StoreError("no space left", code="store_error.disk_full"), "store_error.disk_full"),
+        (OSError(errno.ENOSPC, "secret sauce"), "store_error.disk_full"),
+        (OSError(errno.EIO, "secret sauce"), "store_error"),
+    ],
+)
 async def test_b2_a_write_that_was_applied_and_not_confirmed_is_neither_stored_nor_failed(
-    shelf: Shelf, event: str
+    shelf: Shelf, event: str, error: Exception, code: str
 ) -> None:
-    shelf.fails[event] = StoreError("no space left", code="store_error.disk_full")
+    shelf.fails[event] = error
     with pytest.raises(StoreError, match="could not be confirmed") as caught:
         await shelf.write("high water", key="key-1")
-    assert (caught.value.code, caught.value.retryable) == ("store_error.disk_full", True)
+    assert (caught.value.code, caught.value.retryable) == (code, True)
     assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
     assert (states(shelf), count(shelf, "receipts")) == (["applied"], 0)
     shelf.fails.clear()
     receipt = await shelf.write("high water", key="key-1")

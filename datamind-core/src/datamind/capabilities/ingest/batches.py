@@ -9,7 +9,7 @@ from typing import Final
 from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intent import Intent, Proposal
 from datamind.capabilities.control.turns import still_running
-from datamind.capabilities.ingest.outcomes import failed, may_pass, refuted, unconfirmed
+from datamind.capabilities.ingest.outcomes import failed, is_unconfirmed, refuted, unconfirmed
 from datamind.core.context import ToolContext
 from datamind.core.dispatch import Sides
 from datamind.core.lease import keeping_leases
@@ -91,7 +91,7 @@ async def _ends(
         await sync(spec.surface, control.profile)
         found = await spec.batch.read_back(results, replace(ctx, side=sides.read))
     except Exception as error:
-        if may_pass(error):
+        if is_unconfirmed(spec, error):
             raise unconfirmed(spec, intents[written[0]], error) from error
         confirmed: list[_End] = [(failed(spec, error), "")] * len(written)
     else:

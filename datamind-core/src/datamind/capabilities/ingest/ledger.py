@@ -13,7 +13,16 @@ from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intent import Intent, Proposal, request_hash
 from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
 from datamind.capabilities.ingest.batches import Batch, Sync, may_share, write_together
-from datamind.capabilities.ingest.outcomes import failed, may_pass, output_of, refuted, unconfirmed, write_error
+from datamind.capabilities.ingest.outcomes import (
+    failed,
+    foreseen,
+    is_unconfirmed,
+    may_pass,
+    output_of,
+    refuted,
+    unconfirmed,
+    write_error,
+)
 from datamind.core.context import AskedCall, RequestContext, ToolContext
 from datamind.core.dispatch import Sides
 from datamind.core.errors import DataMindError, ToolFailed
@@ -138,8 +147,9 @@ class IngestLedger:
             intent = await control.intents.with_content(intent)
             result = await self._apply(spec, intent, replace(ctx, unit=intent.unit), control)
         except Exception as error:
-            if recovering and may_pass(error):
-                raise
+            reason = foreseen(spec, error)
+            if recovering and may_pass(reason):
+                raise reason from error
             return await control.intents.finish(intent, failed(spec, error), "")
         if result.status in ("failed", "denied"):
             return await control.intents.finish(intent, result, "")
@@ -147,7 +157,7 @@ class IngestLedger:
             await self.sync(spec.surface, control.profile)
             result, seen = await self._read_back(spec, result, replace(ctx, unit=intent.unit))
         except Exception as error:
-            if may_pass(error):
+            if is_unconfirmed(spec, error):
                 raise unconfirmed(spec, intent, error) from error
             result, seen = failed(spec, error), ""
         return await control.intents.finish(intent, result, seen)

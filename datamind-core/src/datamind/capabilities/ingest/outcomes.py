@@ -23,18 +23,28 @@ log = logging.getLogger(__name__)
 _SHOWN_RECEIPTS: Final = 20
 
 
-def may_pass(error: Exception) -> bool:
+def foreseen(spec: ToolSpec, error: Exception) -> DataMindError:
+    """The error as it may be told: a plugin's own exception may quote data, so only its type is."""
+    return error if isinstance(error, DataMindError) else unforeseen(spec.name, error)
+
+
+def may_pass(error: DataMindError) -> bool:
     """Whether a later try could succeed with nothing changed but time."""
     unopened = isinstance(error, SurfaceUnavailable | ConfigError)
     return unopened or (isinstance(error, StoreError) and error.retryable)
 
 
+def is_unconfirmed(spec: ToolSpec, error: Exception) -> bool:
+    """Whether what kept an applied write from being confirmed says nothing about the write: the system failed."""
+    return isinstance(error, OSError) or may_pass(foreseen(spec, error))
+
+
 def unconfirmed(spec: ToolSpec, intent: Intent, error: Exception) -> StoreError:
     """Neither stored nor failed: the store has it, and nobody knows whether it would survive a power loss."""
-    receipt_id = intent.unit.receipt_id
+    receipt_id, reason = intent.unit.receipt_id, foreseen(spec, error)
     return StoreError(
-        f"{spec.name} was applied but could not be confirmed ({error}).",
-        code=error.code if isinstance(error, StoreError) else None,
+        f"{spec.name} was applied but could not be confirmed ({reason}).",
+        code=reason.code if isinstance(reason, StoreError) else None,
         hint=f"Its receipt {receipt_id} comes at the next start, or when the call is repeated with its key.",
     )
 
@@ -54,10 +64,9 @@ def refuted(spec: ToolSpec, found: ReadBack) -> SurfaceWriteResult:
 def write_error(spec: ToolSpec, error: Exception) -> WriteError:
     """What of an exception may be told."""
     if not isinstance(error, DataMindError):
-        # A plugin's own exception: its text may quote data, so only the type is told; the log has the rest.
         log.error("%s failed", spec.name, exc_info=error)
-        error = unforeseen(spec.name, error)
-    return WriteError(code=error.code, message=str(error), retryable=error.retryable)
+    reason = foreseen(spec, error)
+    return WriteError(code=reason.code, message=str(reason), retryable=reason.retryable)
 
 
 def output_of(receipts: Sequence[IngestReceipt]) -> ToolOutput:

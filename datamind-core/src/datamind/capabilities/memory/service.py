@@ -189,6 +189,13 @@ class MemoryWrites:
         where = visible(session, memory_ids=tuple(memory_ids), include_closed=include_closed)
         return await (await self._store(shared)).find(where, limit=max(1, len(memory_ids)))
 
+    async def holding(self, fact: tuple[str, str, str], scope: MemoryScope, session: str) -> MemoryItem | None:
+        """The memory of a scope that says this subject, attribute and value, if it holds."""
+        subject, attribute, value = fact
+        where = MemoryFilter(scopes=(scope,), session=session, subject=subject, attribute=attribute)
+        found = await (await self._store(scope is MemoryScope.GLOBAL)).find(where, limit=_CANDIDATES)
+        return next((item for item in found if item.value.casefold() == value.casefold()), None)
+
     async def sync(self, *, shared: bool) -> None:
         """Make the writes of a store survive a power loss."""
         await (await self._store(shared)).sync()

@@ -73,8 +73,9 @@ class FactArguments(_Arguments):
 
 
 class SaveArguments(FactArguments):
-    """A memory and who sees it."""
+    """A memory, who sees it, and what it ends."""
 
+    ends: str = Field("", max_length=1000, description="The value of this subject and attribute that holds no longer.")
     scope: MemoryScope = Field(MemoryScope.PROFILE, description="global, profile or session.")
 
 
@@ -137,11 +138,19 @@ async def _plan_save(args: SaveArguments, ctx: ToolContext) -> AsyncIterator[Pla
     if "scope" not in args.model_fields_set and ctx.request.memory_scope:
         scope = MemoryScope(ctx.request.memory_scope)
     shared = scope is MemoryScope.GLOBAL
-    yield _planned({**_fact(args, ctx), "scope": scope.value}, args.text, ctx, shared)
+    unit = {**_fact(args, ctx), "scope": scope.value}
+    if args.ends:
+        side: WriteSide = ctx.side
+        fact = (args.subject, args.attribute, args.ends)
+        ended = await side.memory.holding(fact, scope, ctx.request.session)
+        unit |= {"memory_id": ended.memory_id} if ended else {}
+    yield _planned(unit, args.text, ctx, shared)
 
 
 async def _save(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
     draft = _draft(args, ctx)
+    if args.get("memory_id"):
+        return _result(await ctx.side.memory.update(args["memory_id"], draft), "updated")
     return _result(await ctx.side.memory.save(draft), "added")
 
 
