@@ -167,6 +167,27 @@ async def test_the_direction_of_a_relation_counts(tmp_path: Path) -> None:
         assert "found nothing" in await answer(system, "Who manages Karl?")
 
 
+GOATS = "id,name,dam_id,weight_kg\n1,Bramble,,61.5\n2,Clover,1,54\n3,Dill,1,58.2\n4,Elder,2,47\n"
+STAFF = "name,manager,age\nAnn,Bo,41\nBo,Cy,52\nCy,,60\n"
+
+
+async def test_a_reference_to_the_own_table_is_followed_or_nothing_is_said(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "goats.csv", GOATS))
+        await write(system, "db_import_csv", path=put(tmp_path, "staff.csv", STAFF))
+        assert "Clover" in await answer(system, "Who is the dam of Elder?")
+        assert "54" in await answer(system, "What is the weight of the dam of Elder?")
+        assert "52" in await answer(system, "What is the age of Ann's manager?")
+        assert "Bo" in await answer(system, "Who is the manager of Ann?")
+        for question in (
+            "Which goat's dam is the heaviest?",
+            "Is Elder heavier than its dam?",
+            "Who is the manager of Ann's manager?",
+            "How old is Ann's manager?",
+        ):
+            assert "nothing" in await answer(system, question), question
+
+
 async def test_an_empty_database_is_not_opened(tmp_path: Path) -> None:
     async with open_system(tmp_path, **OFFLINE) as system:
         assert {status.surface: status.items for status in await system.surfaces()}["db"] == 0

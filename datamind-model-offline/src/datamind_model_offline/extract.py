@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from datamind_model_offline.answer_types import AnswerType
+from datamind_model_offline.mismatches import is_beside_the_point
 from datamind_model_offline.passages import Found, Unit, distinct_units, shown_text
 from datamind_model_offline.question import Question
 from datamind_model_offline.scoring import Candidate, Scorer
@@ -21,6 +22,7 @@ _YEAR: Final = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?![\d.,-]?\d)")
 _CLOSE: Final = 1.8
 _WORSE_WITHOUT_KIND: Final = 3.0
 _MAX_LIST_CHARS: Final = 700
+_AS_MANY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Answer:
 def choose(question: Question, found: Sequence[Found]) -> Answer | None:
     """The span or two that answer best; None when nothing found answers."""
     units = [unit for unit in distinct_units(found) if _is_of_the_year(question, unit)]
-    ranked = sorted(Scorer(question, units).candidates(), key=lambda candidate: -candidate.choice)
+    ranked = _to_the_point(question, sorted(Scorer(question, units).candidates(), key=lambda one: -one.choice))
     best = _best(ranked)
     if best is None or best.trust <= 0 or best.features["kind_missing"] or best.features["relation_missing"]:
         return None
@@ -64,6 +66,19 @@ def _is_of_the_year(question: Question, unit: Unit) -> bool:
     years = set(_YEAR.findall(question.text))
     said = f"{unit.found.content} {unit.found.note} {unit.found.source}"
     return not years or unit.found.surface == "memory" or any(year in said for year in years)
+
+
+def _to_the_point(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Without sentences that cannot be meant; one that has fewer of the words than the first of these is not either."""
+    if not ranked or not is_beside_the_point(question, ranked[0].unit):
+        return [one for one in ranked if not is_beside_the_point(question, one.unit)]
+    said = _share_said(ranked[0])
+    rest = [one for one in ranked[1:] if _share_said(one) >= said - _AS_MANY]
+    return [one for one in rest if not is_beside_the_point(question, one.unit)]
+
+
+def _share_said(candidate: Candidate) -> float:
+    return candidate.features["own"] + candidate.features["related"]
 
 
 def _best(ranked: Sequence[Candidate]) -> Candidate | None:

@@ -348,10 +348,9 @@ async def test_a_task_that_still_waits_when_the_keeping_ends_has_the_lease_on_it
             inside.set()
             await go_on.wait()
 
-    async with holder.use():
-        async with keeping_leases():
-            waiting = asyncio.create_task(work())
-            await asyncio.sleep(0.05)
+    async with holder.use(), keeping_leases():
+        waiting = asyncio.create_task(work())
+        await asyncio.sleep(0.05)
     await holder.aclose()
     await asyncio.wait_for(inside.wait(), 20)
     assert await held_by(tmp_path)

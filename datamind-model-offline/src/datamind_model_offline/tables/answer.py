@@ -108,7 +108,8 @@ def _cells(query: Query, names: Sequence[str], rows: Sequence[Sequence[Any]], la
         if len(values) == 1 and not query.is_distinct and query.filters:
             said = [value for one in query.filters for value in one.values]
             subject = f"{shown_text(said[0])} — " if said else ""
-            return f"{subject}{names[0]}{colon}{values[0]}"
+            name = names[0] if query.through is None else query.through.column.name
+            return f"{subject}{name}{colon}{values[0]}"
         return joined(language, [*dict.fromkeys(values[:SHOWN_ROWS]), *more])
     lines = []
     for row in rows[:SHOWN_ROWS]:

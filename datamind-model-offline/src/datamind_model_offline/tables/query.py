@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from datamind_model_offline.tables.references import Reference
 from datamind_model_offline.tables.relations import Relation
-from datamind_model_offline.tables.schema import Column, literal
+from datamind_model_offline.tables.schema import Column, literal, quoted
 from datamind_model_offline.tables.words import NO, YES
 
 Aggregate = Literal["count", "distinct", "sum", "average", ""]
@@ -51,6 +52,7 @@ class Query:
         limit: How many rows of an order; 0 for the first and all that tie with it.
         claim: What the cells shown are asked to agree with.
         leader: The name that is asked to come first.
+        through: The filters name a row that points to the one meant.
     """
 
     relation: Relation
@@ -67,6 +69,7 @@ class Query:
     counted: str = ""
     claim: Filter | None = None
     leader: str = ""
+    through: Reference | None = None
 
 
 def to_sql(query: Query) -> str:
@@ -81,7 +84,7 @@ def to_sql(query: Query) -> str:
     cells = ", ".join(query.relation.expression(column) for column in columns)
     distinct = "DISTINCT " if query.is_distinct else ""
     not_empty = [f"{query.relation.expression(query.shown[0])} IS NOT NULL"] if query.is_distinct else []
-    where = _where(query, not_empty)
+    where = _where(query, not_empty) if query.through is None else _where_pointed(query, query.through)
     numbers = ", ".join(str(i + 1) for i in range(len(columns)))
     return f"SELECT {distinct}{cells} FROM {query.relation.sql()}{where} ORDER BY {numbers} LIMIT {SHOWN_ROWS + 1}"  # noqa: S608
 
@@ -134,6 +137,11 @@ def _alias(query: Query) -> str:
 def _where(query: Query, more: Sequence[str] = ()) -> str:
     tests = [*(_test(query.relation, one) for one in query.filters), *more]
     return f" WHERE {' AND '.join(tests)}" if tests else ""
+
+
+def _where_pointed(query: Query, through: Reference) -> str:
+    key, column, source = quoted(through.key.name), quoted(through.column.name), query.relation.sql()
+    return f" WHERE {key} IN (SELECT {column} FROM {source}{_where(query)})"  # noqa: S608
 
 
 def _test(relation: Relation, one: Filter) -> str:
