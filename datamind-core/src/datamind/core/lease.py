@@ -230,14 +230,17 @@ class _Scope:
     async def enter(self, lease: Lease) -> bool:
         """Whether the scope keeps the lease; one that is closed, or was while it waited, keeps nothing more."""
         async with self._entering:
-            if not self._closed and lease not in self._kept:
+            if self._is_open() and lease not in self._kept:
                 await lease._enter()
-                if self._closed:
-                    lease._leave()
-                else:
+                if self._is_open():
                     self._stack.callback(lease._leave)
                     self._kept.add(lease)
-            return not self._closed
+                else:
+                    lease._leave()
+            return self._is_open()
+
+    def _is_open(self) -> bool:
+        return not self._closed
 
     async def aclose(self) -> None:
         self._closed = True
