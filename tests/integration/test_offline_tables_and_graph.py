@@ -44,6 +44,21 @@ async def test_invented_sets(tmp_path: Path, name: str, right: float, silent: fl
     assert sum(item.is_right for item in left) >= silent * len(left), wrong
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Store these rows in the table sales:\ncode,amount\n007,3\n008,4.5",
+        '把以下数据存入表 sales：[{"code": "007", "amount": 3}, {"code": "008", "amount": 4.5}]',
+    ],
+)
+async def test_rows_in_a_message_are_rows_of_a_table(tmp_path: Path, said: str) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        stored = await system.ingest(said)
+        assert [receipt.tool for receipt in stored.receipts] == ["db_import_records"]
+        assert stored.status == "stored"
+        assert list(await system.sql("SELECT code, amount FROM sales ORDER BY code")) == [("007", "3.0"), ("008", "4.5")]
+
+
 @pytest.mark.parametrize("name", ["bikes", "inn", "museum"])
 async def test_invented_companies_on_every_surface(tmp_path: Path, name: str) -> None:
     folder = DATA.parent / "companies" / name

@@ -21,6 +21,7 @@ class CommandName(StrEnum):
     DELETE_DOCUMENT = "delete document"
     DELETE_SKILL = "delete skill"
     DROP_TABLE = "delete table"
+    STORE_ROWS = "store rows"
     KEEP_TEXT = "keep text"
 
 
@@ -67,6 +68,14 @@ _CALLED: Final = r"(?:about|called|named|titled|on|for|with)\s+"
 _QUOTE: Final = "[\"“”'`‘’《》「」]*"
 _ZH_END: Final = r"(?:吧|了)*[。！!.]?"
 _NO_NAME: Final = r"(?:i|that|is|are|was|were|on|in|at|my)\b"
+
+
+_EN_ROWS: Final = r"(?:csv|json|new\s+)?\s*(?:rows?|records?|lines?|tables?|data|csv|json|entries)"
+_ZH_ROWS: Final = r"(?:的)?(?:几)?[行条]?(?:新的?)?(?:数据|记录|行|表格|CSV|JSON)"
+_ZH_STORE: Final = r"(?:保存|存储|存入|存|导入|添加|加入|录入|插入|写入|放入|放)"
+_ZH_INTO: Final = (
+    rf"(?:到|进|入|在)?(?:(?:数据表|表格|表)\s*)?{_QUOTE}(?P<table#>[\w.-]+?){_QUOTE}(?:数据表|表格|表)?[里中]?"
+)
 
 
 def _named(nouns: str, owner: str = "") -> str:
@@ -138,6 +147,22 @@ COMMAND_FORMS: Final = (
         ("Remember that I like tea.", "记住：我喜欢喝茶"),
     ),
     _form(
+        CommandName.STORE_ROWS,
+        "`db_import_records` of JSON (an array, an object, an object a line) or CSV with a line of names, typed as an"
+        " import types them; of other text `kb_add_text`",
+        rf"{_POLITE}(?:store|save|keep|add|import|insert|put|record|load)\s+(?:(?:this|these|the|following|\d+)\s+)*"
+        rf"{_EN_ROWS}(?:\s+(?:in|into|to|as)\s+(?:(?:the|my|a)\s+)?(?:table\s+)?"
+        rf"{_QUOTE}(?P<table>[\w.-]+(?: [\w.-]+){{0,3}}?){_QUOTE}(?:\s+table)?)?\s*[:：]\s*(?P<text>.+)",
+        rf"{_ZH_POLITE}[把将]?(?:以下|这些|下面|这几|这){_ZH_ROWS}(?:{_ZH_STORE}(?:{_ZH_INTO.replace('#', '')})?)?"
+        r"\s*[：:]\s*(?P<text>.+)"
+        rf"|{_ZH_POLITE}{_ZH_STORE}(?:以下|这些|下面|这几|这)?{_ZH_ROWS}(?:{_ZH_INTO.replace('#', '2')})?"
+        r"\s*[：:]\s*(?P<text2>.+)",
+        (
+            'Store these rows in the table sales: [{"city": "Rome", "amount": 3}]',
+            '把以下数据存入表 sales：[{"city": "罗马", "amount": 3}]',
+        ),
+    ),
+    _form(
         CommandName.KEEP_TEXT,
         "`kb_add_text`",
         rf"{_POLITE}(?:store|save|keep|add|ingest|index)\s+(?:this"
@@ -153,7 +178,7 @@ COMMAND_FORMS: Final = (
 
 # "Remove the seeds. Fry the rest." is a recipe: a command to change or remove is one short sentence.
 _MAX_CHARS: Final = 300
-_OF_ANY_LENGTH: Final = frozenset({CommandName.REMEMBER, CommandName.KEEP_TEXT})
+_OF_ANY_LENGTH: Final = frozenset({CommandName.REMEMBER, CommandName.STORE_ROWS, CommandName.KEEP_TEXT})
 
 
 def parse_command(text: str, language: str) -> Command | None:

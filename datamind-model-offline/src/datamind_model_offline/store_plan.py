@@ -9,6 +9,7 @@ from typing import Any, Final
 from datamind.capabilities.text.sentences import split_sentences
 from datamind_model_offline.commands import Command, CommandName, kind_of, parse_command, take_said, take_scope
 from datamind_model_offline.conversation import Conversation, Step
+from datamind_model_offline.given_rows import count_of_rows, json_rows_call, rows_call
 from datamind_model_offline.passages import points_back
 from datamind_model_offline.paths import path_calls
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
@@ -57,6 +58,9 @@ def _route(text: str, language: str) -> tuple[list[PlannedCall], str]:
     command = parse_command(text, language) or parse_command(text, "en" if language == "zh" else "zh")
     if command is not None:
         return _commanded(command)
+    rows = json_rows_call(text)
+    if rows is not None:
+        return [rows], "text"
     triples = _triples(text)
     if triples:
         return [PlannedCall("graph_upsert_triples", {"triples": triples})], "text"
@@ -93,6 +97,9 @@ def _commanded(command: Command) -> tuple[list[PlannedCall], str]:
             return [PlannedCall("skill_delete", {"name": skill_name(parts["target"])})], "forget_skill"
         case CommandName.DROP_TABLE:
             return [PlannedCall("db_drop_table", {"table": parts["target"]})], "forget_table"
+        case CommandName.STORE_ROWS:
+            rows = rows_call(parts["text"], parts.get("table", ""))
+            return [_kept(parts["text"]) if rows is None else rows], "text"
         case CommandName.KEEP_TEXT:
             return [_kept(parts["text"])], "text"
         case CommandName.CHANGE:
@@ -214,7 +221,7 @@ def _label(arguments: Mapping[str, Any]) -> str:
         if arguments.get(name):
             label = " ".join(str(arguments[name]).split())
             return f"“{label[:_LABEL_CHARS]}…”" if len(label) > _LABEL_CHARS else f"“{label}”"
-    return f"{len(_list(arguments.get('triples')))} triples"
+    return count_of_rows(arguments) or f"{len(_list(arguments.get('triples')))} triples"
 
 
 def _surface_of(tool: str) -> str:

@@ -10,7 +10,7 @@ STORED = {"status": "stored", "items_written": 1, "receipt_ids": ["rcpt_1.defaul
 
 
 async def stored(text, *, tools=WRITES, **answers):
-    return await run(text, dict.fromkeys(WRITES, STORED) | answers, tools=tools)
+    return await run(text, dict.fromkeys(tools, STORED) | answers, tools=tools)
 
 
 def told(done):
@@ -30,6 +30,58 @@ async def test_b10_a_later_value_has_the_same_fact():
     keys = [(done.arguments()["subject"], done.arguments()["attribute"]) for done in (first, later)]
     assert keys[0] == keys[1] == ("user", "residence")
     assert later.arguments()["functional"] is True
+
+
+WITH_TABLES = (*WRITES, "db_import_records")
+CSV_ROWS = [{"id": "007", "amount": 1.5, "day": "2026-01-02"}, {"id": "008", "amount": 2.5}]
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "records"),
+    [
+        ('Store these rows in the table sales: [{"city": "Rome", "n": 3}]', "sales", [{"city": "Rome", "n": 3}]),
+        ('Save these records:\n```json\n{"a": 1}\n{"a": 2}\n```', "", [{"a": 1}, {"a": 2}]),
+        ('Please add these 2 rows to "my sales":\nid;amount;day\n007;1,5;2026-01-02\n008;2,5;', "my sales", CSV_ROWS),
+        ("Import this csv:\n```csv\nid,amount,day\n007,1.5,2026-01-02\n008,2.5,\n```", "", CSV_ROWS),
+        ('把以下数据存入表 sales：[{"city": "罗马", "n": 3}]', "sales", [{"city": "罗马", "n": 3}]),
+        (
+            "请把这些记录保存到表 订单：\n姓名,金额\n张三,3\n李四,4",
+            "订单",
+            [{"姓名": "张三", "金额": 3}, {"姓名": "李四", "金额": 4}],
+        ),
+        ("保存以下数据：\nid,amount,day\n007,1.5,2026-01-02\n008,2.5,", "", CSV_ROWS),
+        ('[{"a": 1, "b": {"c": [2]}}]', "", [{"a": 1, "b": {"c": [2]}}]),
+        ('{"a": "甲"}', "", [{"a": "甲"}]),
+    ],
+)
+async def test_rows_in_a_message_go_to_their_table(text, table, records):
+    done = await stored(text, tools=WITH_TABLES)
+    assert told(done) == [("db_import_records", {"records": records, **({"table": table} if table else {})})]
+    label = f"“{table}”" if table else f"{len(records)} row"
+    assert label in done.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Store these rows:\na,b\n1,2,3\n4,5",
+        "Store these rows: one, two and three.",
+        "Save this data: the pump is checked every May.",
+        "数据：水泵每年五月检查",
+        "保存以下数据：水泵每年五月检查",
+        "[1, 2]",
+        '{"a": 1',
+        "[{}]",
+    ],
+)
+async def test_what_is_not_rows_and_nothing_else_stays_a_text(text):
+    (call,) = (await stored(text, tools=WITH_TABLES)).calls
+    assert call.name == "kb_add_text"
+
+
+async def test_rows_without_a_database_are_kept_as_text():
+    done = await stored('[{"a": 1}]')
+    assert [call.name for call in done.calls] == ["kb_add_text"]
 
 
 async def test_chinese_is_answered_in_chinese():
