@@ -56,7 +56,10 @@ async def test_rows_in_a_message_are_rows_of_a_table(tmp_path: Path, said: str) 
         stored = await system.ingest(said)
         assert [receipt.tool for receipt in stored.receipts] == ["db_import_records"]
         assert stored.status == "stored"
-        assert list(await system.sql("SELECT code, amount FROM sales ORDER BY code")) == [("007", "3.0"), ("008", "4.5")]
+        assert list(await system.sql("SELECT code, amount FROM sales ORDER BY code")) == [
+            ("007", "3.0"),
+            ("008", "4.5"),
+        ]
 
 
 @pytest.mark.parametrize("name", ["bikes", "inn", "museum"])
