@@ -102,6 +102,30 @@ async def test_a72_what_has_left_a_folder_is_asked_about_and_then_gone(tmp_path:
         assert len(person.asked) == 3 and len(person.asked[-1].candidates) == 2
 
 
+async def test_a72_rows_and_statements_of_files_that_are_gone_go_too(tmp_path: Path, office: Path) -> None:
+    person = Person(answer=False)
+    async with open_system(tmp_path, approver=person, **ALL_SURFACES) as system:
+        (office / "more").mkdir()
+        (office / "more" / "berths.csv").write_text("berth,depth\nwest,7\n")
+        await system.ingest(office)
+        for name in ("berths.csv", "tugs.xlsx", "crew.ttl"):
+            (office / name).unlink()
+        kept = await system.ingest(office)
+        assert sorted(uri.rpartition("/")[2] for uri in kept.gone) == ["berths.csv", "crew.ttl", "tugs.xlsx"]
+        assert len(list(await system.sql("SELECT berth FROM berths"))) == 3
+        asked = {request.tool: request.candidates[0].rpartition("/")[2] for request in person.asked}
+        assert asked["graph_delete"] == "crew.ttl: 1 statement"
+        person.answer = True
+        dropped = await system.ingest(office)
+        assert dropped.gone == ()
+        assert all(receipt.status in ("stored", "unchanged") for receipt in dropped.receipts)
+        assert list(await system.sql("SELECT berth FROM berths")) == [("west",)]
+        assert len((await read(system, "db_list_tables")).data["tables"]) == 1
+        assert (await read(system, "graph_stats")).data["statements"] == 0
+        person.asked.clear()
+        assert ((await system.ingest(office)).gone, person.asked) == ((), [])
+
+
 async def test_a72_without_a_person_what_is_gone_is_told_and_left(tmp_path: Path, office: Path) -> None:
     async with open_system(tmp_path, **ALL_SURFACES) as system:
         await system.ingest(office)

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from datamind_cli.state import State
 
 _MAX_SHOWN: Final = 20
+_DROPS: Final = frozenset({"kb_delete", "db_remove_import", "db_drop_table", "graph_delete"})
 
 
 class IngestApprover:
-    """Asks at the terminal; with ``--yes``, documents whose files are gone go without a question.
+    """Asks at the terminal; with ``--yes``, what files gave that are gone goes without a question.
 
     Attributes:
         line: The progress that is shown meanwhile, and makes room for a question.
@@ -33,7 +34,7 @@ class IngestApprover:
 
     async def decide(self, request: ApprovalRequest) -> bool:
         """Approve a deletion that was asked for in advance; show everything else."""
-        if self._drops_gone and request.tool == "kb_delete":
+        if self._drops_gone and request.tool in _DROPS:
             return True
         from datamind_cli.approve import TerminalApprover
 
@@ -75,7 +76,7 @@ def _show_skipped(out: Output, skipped: Sequence[SkippedFile], *, every: bool) -
 def _show_gone(out: Output, gone: Sequence[str]) -> None:
     if not gone:
         return
-    out.line(f"gone from there and still stored: {count_of(len(gone), 'document')}; `--yes` drops them")
+    out.line(f"gone from there and still stored: what {count_of(len(gone), 'file')} gave; `--yes` drops it")
     for uri in gone[:_MAX_SHOWN]:
         out.line(f"  {uri.removeprefix('file:')}")
 

@@ -144,7 +144,7 @@ def test_a72_documents_of_files_that_are_gone_are_told_and_dropped_with_yes(run,
     (notes / "tides.md").unlink()
     kept = run("ingest", "notes")
     assert kept.exit_code == 0
-    assert "gone from there and still stored: 1 document; `--yes` drops them" in kept.stdout
+    assert "gone from there and still stored: what 1 file gave; `--yes` drops it" in kept.stdout
     assert "tides.md" in kept.stdout
     dropped = run_json("ingest", "--yes", "notes")
     assert dropped["gone"] == [] and dropped["receipts"][-1]["result"]["operation"] == "deleted"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--session", default="", help="Conversation it belongs to.")
 @click.option("--key", default="", help="Idempotency key of the whole call.")
 @click.option("--no-wait", is_flag=True, help="Leave the vectors to a later `datamind embed` or `ingest`.")
-@click.option("--yes", is_flag=True, help="Drop documents whose files are gone from a folder, without asking.")
+@click.option("--yes", is_flag=True, help="Drop what files gave that are gone from a folder, without asking.")
 @common_options
 @click.pass_context
 def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str, no_wait: bool, yes: bool) -> int:
@@ -34,7 +34,7 @@ def cli(ctx: click.Context, paths: tuple[str, ...], session: str, key: str, no_w
 
     They go in directly, without a model: tables to the database, triples to the graph, skills to their shelf, all else
     to the knowledge base. Naming them here grants them. In a folder, links, hidden files, and what .gitignore and
-    .datamindignore name are passed over and counted; -v lists them. Documents whose files are gone from a folder are
+    .datamindignore name are passed over and counted; -v lists them. What files gave that are gone from a folder is
     asked about. Ctrl-C stops between two files: what has a receipt stays, and the same command goes on where it
     stopped.
 

@@ -214,6 +214,11 @@ async def _steps(system: DataMind, receipt: IngestReceipt, documents: Sequence[s
     return steps
 
 
+async def removal_of(system: DataMind, receipt: IngestReceipt) -> Sequence[UndoStep]:
+    """The calls that remove what a write left of tables or of the graph; none if nothing of it is there."""
+    return await _steps(system, receipt, ())
+
+
 async def _call(system: DataMind, receipt: IngestReceipt) -> tuple[str, Mapping[str, Any]]:
     surface = receipt.result.surface
     tool, make_arguments = _CALLS[surface]

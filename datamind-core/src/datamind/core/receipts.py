@@ -165,7 +165,7 @@ class StoreResult(RunResult):
     Attributes:
         status: From receipts and read-backs alone.
         skipped: What was passed over in the folders that were named; nothing of it was written.
-        gone: Uris of documents that a folder held before and holds no longer; they are still stored.
+        gone: Uris of files that a folder held before and holds no longer; what they gave is still stored.
         flags: ``unreceipted_claim`` when the agent's words say something was saved and no receipt does.
         approvals: Ids of tickets that wait for a person.
     """

@@ -65,6 +65,14 @@ class ReceiptLog:
                     self._tables[table.casefold()] = table
         return list(self._tables.values())
 
+    async def of_files(self, surface: DataSurface) -> Sequence[IngestReceipt]:
+        """What files gave to a surface, in the order it was written."""
+        query = (
+            "SELECT body FROM receipts WHERE surface = ? AND status IN ('stored', 'partial')"
+            " AND json_extract(body, '$.source.kind') = 'file' ORDER BY seq"
+        )
+        return await self._db.read(lambda db: _receipts(db.execute(query, (surface,))))
+
     async def of_trace(self, trace_id: str) -> Sequence[IngestReceipt]:
         """All receipts of one request, in the order they were written."""
         query = "SELECT body FROM receipts WHERE trace_id = ? ORDER BY seq"
