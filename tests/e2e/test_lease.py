@@ -68,7 +68,9 @@ def write_beside_a_holder(
     return holder, forks.run(f"{JOBS}:write_all", folder=str(folder), wait_s=wait_s)
 
 
-def test_who_cannot_have_the_lease_is_told_why_and_the_other_surfaces_serve(forks: Forks, tmp_path: Path) -> None:
+def test_b24_who_cannot_have_the_lease_is_told_which_process_has_it_and_the_other_surfaces_serve(
+    forks: Forks, tmp_path: Path
+) -> None:
     holder, told = write_beside_a_holder(forks, tmp_path, signal.SIGSTOP, wait_s=0.3)
     assert [told[name]["is_error"] for name in FREE] == [False, False, False]
     for name in (*OWNED, "db_query_sql", "graph_stats"):

@@ -251,6 +251,36 @@ async def test_b21_a_large_result_is_cut_and_says_so(tmp_path: Path, db: dict[st
         assert found.truncated["next_offset"] == 1000
 
 
+@pytest.mark.parametrize(
+    "sql", ["DROP TABLE orders", "DELETE FROM orders", "CREATE TABLE mine AS SELECT 1", "UPDATE orders SET amount = 0"]
+)
+async def test_b14_the_reading_role_has_nothing_that_could_drop_a_table(
+    tmp_path: Path, db: dict[str, Any], sql: str
+) -> None:
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        assert (await read(system, "db_query_sql", sql=sql)).is_error
+        dropped = await read(system, "db_drop_table", table="orders")
+        assert dropped.is_error and not dropped.receipts
+        assert await query(system, "SELECT count(*) FROM orders") == [[3]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["/**/DELETE FROM orders", "SELECT 1\nWAITFOR DELAY '00:00:10'", "select pg_sleep(1e6)",
+     "WITH gone AS (DELETE FROM orders RETURNING *) SELECT * FROM gone", "SELECT 1; DELETE FROM orders"],
+)  # fmt: skip
+async def test_b15_no_comment_batch_cte_or_function_gets_round_the_guard(
+    tmp_path: Path, db: dict[str, Any], sql: str
+) -> None:
+    db["db"]["query_timeout_s"] = 1.0
+    async with open_system(tmp_path, **db) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "orders.csv", ORDERS))
+        refused = await read(system, "db_query_sql", sql=sql)
+        assert refused.code in ("input_invalid.statement", "limit_exceeded.time"), refused
+        assert await query(system, "SELECT count(*) FROM orders") == [[3]]
+
+
 async def test_a25_a_statement_over_its_time_is_stopped(tmp_path: Path, db: dict[str, Any]) -> None:
     db["db"]["query_timeout_s"] = 0.3
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.ledger_jobs import Agreeing
 from tests.support.systems import contents, open_system, read, status, write
 
 
@@ -151,6 +152,24 @@ async def test_what_no_longer_holds_can_be_forgotten_too(tmp_path: Path, memory:
         gone = await write(system, "memory_forget", memory_ids=list(old.receipts[0].result.ids))
         assert gone.receipts[0].result.operation == "forgotten"
         assert contents(await read(system, "memory_history", subject="user")) == ["I moved to Bergen."]
+
+
+async def test_c14_forgetting_everything_of_a_user_leaves_the_memories_of_another(
+    tmp_path: Path, memory: dict[str, Any]
+) -> None:
+    fact = {"subject": "user", "attribute": "residence", "functional": True}
+    async with (
+        open_system(tmp_path, profile="ann", approver=Agreeing(), **memory) as ann,
+        open_system(tmp_path, profile="bob", **memory) as bob,
+    ):
+        for system, city in ((ann, "Oslo"), (bob, "Rome")):
+            await write(system, "memory_save", text=f"I live in {city}.", value=city, **fact)
+            await write(system, "memory_save", text=f"I like {city}.", subject="user", attribute="likes", value=city)
+        named = [item.locator.memory_id for item in (await read(bob, "memory_list")).evidence]
+        assert (await write(ann, "memory_forget", memory_ids=named)).receipts == ()
+        assert (await write(ann, "memory_forget", subject="user")).receipts[0].result.items_written == 2
+        assert contents(await read(ann, "memory_list")) == []
+        assert len(contents(await read(bob, "memory_list"))) == 2
 
 
 async def test_forgetting_a_subject_takes_all_of_it(tmp_path: Path, memory: dict[str, Any]) -> None:

@@ -66,6 +66,26 @@ async def test_a_memory_of_all_profiles_goes_too(system: DataMind) -> None:
     assert (await system.undo()).status == "unchanged"
 
 
+async def test_c16_what_is_removed_in_bulk_is_removed_in_one_profile_alone(tmp_path: Path) -> None:
+    sections = {"db": {"dialect": "duckdb"}, "graph": {"backend": "rdflib"}}
+    place = placed(tmp_path / "in", "sales.csv", "city,amount\nRome,3\n").parent
+    placed(place, "facts.ttl", TURTLE)
+    placed(place, "a.md", "# Ovens\n\nThe oven is blue.\n")
+    async with (
+        open_system(tmp_path, profile="first", **sections) as first,
+        open_system(tmp_path, profile="second", **sections) as second,
+    ):
+        for one in (first, second):
+            await one.ingest(place)
+        undone = await first.undo()
+        assert {receipt.result.surface for receipt in undone.receipts} == {"kb", "db", "graph"}
+        assert contents(await read(first, "kb_search", query="oven")) == []
+        assert (await read(first, "db_list_tables")).data["tables"] == []
+        assert contents(await read(second, "kb_search", query="oven")) != []
+        assert list(await second.sql("SELECT amount FROM sales")) == [(3,)]
+        assert (await read(second, "graph_stats")).data["statements"] == 2
+
+
 async def test_all_files_of_one_command_go_together(system: DataMind, tmp_path: Path) -> None:
     await system.ingest(placed(tmp_path, "old.md", "# Old\n\nThe kiln is green.\n"))
     placed(tmp_path / "in", "a.md", "# Ovens\n\nThe oven is blue.\n")

@@ -178,6 +178,41 @@ class Counted:
         return {"run": len(self.ran)}
 
 
+async def test_a59_three_reads_of_one_reply_run_at_the_same_time() -> None:
+    inside, all_inside = 0, asyncio.Event()
+
+    async def look(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        nonlocal inside
+        inside += 1
+        if inside == 3:
+            all_inside.set()
+        await all_inside.wait()  # one after another, the first would wait for ever
+        return {"found": args["n"]}
+
+    model = ScriptedModel([Turn(calls=[call_of("look", {"n": n}) for n in range(3)]), "So."])
+    await done_of(model, make_gate(make_tool("look", look)))
+    told = [json.loads(block.content) for block in model.requests[1].messages[-1].results]
+    assert told == [{"found": 0}, {"found": 1}, {"found": 2}]
+
+
+@pytest.mark.parametrize("deltas", [1, 3])
+async def test_b43_a_stream_that_breaks_off_is_not_asked_again_and_its_text_comes_once(deltas: int) -> None:
+    model = Failing(ModelStreamError("cut"), after=deltas)
+    events = await events_of(model, make_gate(make_tool("look")))
+    assert [event.delta for event in events if isinstance(event, TextEvent)] == ["Half"] * deltas
+    assert isinstance(events[-1], ErrorEvent)
+    assert len(model.requests) == 1
+
+
+async def test_b43_text_that_a_model_withdraws_is_taken_back_by_a_reset() -> None:
+    events = await events_of(
+        ScriptedModel([Turn("The final text.", withdrawn="The first")]), make_gate(make_tool("look"))
+    )
+    last = max(n for n, event in enumerate(events) if isinstance(event, ResetEvent))
+    assert "".join(event.delta for event in events[last:] if isinstance(event, TextEvent)) == "The final text."
+    assert isinstance(events[-1], DoneEvent) and events[-1].result.answer == "The final text."
+
+
 async def test_b37_the_third_identical_call_is_answered_from_the_second_and_a_fourth_ends_the_run() -> None:
     look = Counted()
     spellings = ['{"q":"x","n":1}', '{"n": 1, "q": "x"}', '{ "q": "x", "n": 1 }', '{"q":"x","n":1}']
@@ -428,6 +463,7 @@ class Failing(RawModel):
         self._after = after
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        self.requests.append(request)
         for _ in range(self._after):
             yield TextDelta(delta="Half")
         raise self._error
