@@ -114,8 +114,8 @@ def _append_chunk(columns: dict[str, list[Any]], chunk: ChunkRow) -> None:
 
 
 def _digest(chunk: ChunkRow, tokens: str) -> int:
-    place = (chunk.source_id, chunk.index, chunk.start, chunk.end, chunk.page)
-    row = _BETWEEN.join((*map(str, place), chunk.text, chunk.context, tokens))
+    place = f"{chunk.source_id}\x1e{chunk.index}\x1e{chunk.start}\x1e{chunk.end}\x1e{chunk.page}"
+    row = f"{place}\x1e{chunk.text}\x1e{chunk.context}\x1e{tokens}"
     hashed = hashlib.blake2b(row.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(hashed, "little", signed=True)
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import anyio.to_thread
 
@@ -194,8 +195,8 @@ def _put(db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource],
                 hashed,
                 version.source.model_dump_json(),
                 version.title,
-                json.dumps(dict(version.metadata)),
-                json.dumps(list(dict.fromkeys([*receipts.get(version.source.source_id, ()), version.receipt_ids[0]]))),
+                json.dumps(dict(version.metadata)) if version.metadata else "{}",
+                _receipts_json((*receipts.get(version.source.source_id, ()), version.receipt_ids[0])),
                 instant,
                 revision,
             )
@@ -203,6 +204,11 @@ def _put(db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource],
         ],
     )
     return _ended(db, surface, receipt_of)
+
+
+@lru_cache(maxsize=16)
+def _receipts_json(receipt_ids: tuple[str, ...]) -> str:
+    return json.dumps(list(dict.fromkeys(receipt_ids)))
 
 
 def _ended(db: sqlite3.Connection, surface: str, receipt_of: Mapping[str, str]) -> Set[str]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from datamind.capabilities.ingest.files import file_uri, locate, printable, read_file
 from datamind.capabilities.kb.chunks import GIVEN, ChunkLines, read_chunks
 from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
+from datamind.core.collector import collector_paused
 from datamind.core.context import ToolContext
 from datamind.core.errors import ArgumentsInvalid, InputInvalid
 from datamind.core.receipts import Detected, SurfaceWriteResult
@@ -72,10 +73,11 @@ async def _put(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
     read = partial(
         read_chunks, ctx.unit.content, name=args["name"], profile=ctx.request.profile, is_file=args["is_file"]
     )
-    lines = await anyio.to_thread.run_sync(read)
-    if not lines.chunks:
-        raise InputInvalid(_says_none(lines), code="input_invalid.no_chunks", hint='A line is {"text": "…"}.')
-    counts = await side.kb.put_all(lines.chunks, ctx.unit)
+    with collector_paused():
+        lines = await anyio.to_thread.run_sync(read)
+        if not lines.chunks:
+            raise InputInvalid(_says_none(lines), code="input_invalid.no_chunks", hint='A line is {"text": "…"}.')
+        counts = await side.kb.put_all(lines.chunks, ctx.unit)
     status = "partial" if lines.rejected_total else "stored" if counts.written else "unchanged"
     operation = "replaced" if counts.replaced else "added" if counts.written else "none"
     return SurfaceWriteResult(

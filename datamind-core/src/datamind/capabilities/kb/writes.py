@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import anyio.to_thread
 
 from datamind.capabilities.control.sources import SourceLog, StoredSource
 from datamind.capabilities.kb.indexing import ChunkSize, make_rows
 from datamind.capabilities.kb.service import KBStores, Rows, present_in
+from datamind.core.collector import collector_paused
 from datamind.core.context import WriteUnit
 from datamind.core.errors import DataMindError, InputInvalid
 from datamind.core.protocols.ingest import FileLoader, LoadedDocument, LoadLimits, SupportsBlockingLoad
@@ -35,11 +35,10 @@ class NewDocument:
     source: SourceRef
     title: str
     metadata: Mapping[str, str | int | float | bool]
+    document_id: str = field(init=False)
 
-    @cached_property
-    def document_id(self) -> str:
-        """Stable over the versions of one source."""
-        return derived_id("doc", self.source.uri)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "document_id", derived_id("doc", self.source.uri))
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,10 @@ class KBWrites:
         current = await self._sources.currents(DataSurface.KB, [new.document_id for new, _ in given])
         likely = [new.document_id for new, _ in given if _is_version(current.get(new.document_id), new, unit)]
         same = await present_in(store, likely)
-        versions = [(_version(new, new.title, unit), text) for new, text in given if new.document_id not in same]
-        if not versions:
+        fresh = [(new, text) for new, text in given if new.document_id not in same]
+        if not fresh:
             return WrittenCounts(0, 0)
-        rows = await anyio.to_thread.run_sync(_rows_of, versions, self._stores.cut)
+        versions, rows = await anyio.to_thread.run_sync(_rows_of, fresh, unit, self._stores.cut)
         replaced = await self._write(store, current, rows, versions)
         return WrittenCounts(len(versions), len(replaced))
 
@@ -238,12 +237,13 @@ class KBWrites:
         versions: Sequence[tuple[StoredSource, str]],
     ) -> Set[str]:
         """Documents of which another version was ended."""
-        await self._stores.put_rows(store, rows)
-        try:
-            return await self._sources.put_all(DataSurface.KB, versions)
-        except Exception:
-            await self._put_back(store, current, [version.document_id for version, _ in versions])
-            raise
+        with collector_paused():
+            await self._stores.put_rows(store, rows)
+            try:
+                return await self._sources.put_all(DataSurface.KB, versions)
+            except Exception:
+                await self._put_back(store, current, [version.document_id for version, _ in versions])
+                raise
 
     async def _put_back(
         self, store: VectorStore, current: Mapping[str, StoredSource], document_ids: Iterable[str]
@@ -278,10 +278,14 @@ def _version(new: NewDocument, title: str, unit: WriteUnit) -> StoredSource:
     return StoredSource(new.document_id, new.source, "", title, new.metadata, (unit.receipt_id,), "active", now(), 0)
 
 
-def _rows_of(versions: Sequence[tuple[StoredSource, str]], cut: ChunkSize) -> list[Rows]:
-    return [make_rows(stored, text, cut) for stored, text in versions]
+def _rows_of(
+    documents: Sequence[tuple[NewDocument, str]], unit: WriteUnit, cut: ChunkSize
+) -> tuple[list[tuple[StoredSource, str]], list[Rows]]:
+    versions = [(_version(new, new.title, unit), text) for new, text in documents]
+    return versions, [make_rows(stored, text, cut) for stored, text in versions]
 
 
+@collector_paused()
 def _make_all(
     documents: Sequence[DocumentUnit], loads: Sequence[Callable[[], LoadedDocument]], cut: ChunkSize
 ) -> list[_Ready | Exception]:

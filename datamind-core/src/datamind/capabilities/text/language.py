@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain, repeat
 from typing import Final
 
 from datamind.capabilities.text.scripts import HAN, HANGUL, KANA, THAI
@@ -52,11 +54,8 @@ def _han_language(sample: str) -> str:
 
 
 def _latin_language(words: list[str]) -> str:
-    languages_of, votes = _languages_of_words(), dict.fromkeys(_LATIN_LANGUAGES, 0)
-    for word in words:
-        for language in languages_of.get(word, ()):
-            votes[language] += 1
-    return max(votes, key=lambda language: votes[language])
+    votes = Counter(chain.from_iterable(map(_languages_of_words().get, words, repeat(()))))
+    return max(_LATIN_LANGUAGES, key=votes.__getitem__)
 
 
 @cache

@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from operator import add
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +27,7 @@ TOKENS_VERSION: Final = 1
 """Moves on whenever any text is cut differently; whoever keeps tokens keeps it beside them, and makes them anew."""
 
 _CACHED_RUN_CHARS: Final = 64
+_CACHED_RUNS: Final = 32_768
 _ALNUM: Final = "[a-zA-Z0-9]"
 _LETTER: Final = rf"[^\W_{UNSPACED}]"
 # ASCII first and a negative class last: the order costs or saves half of the time.
@@ -84,19 +86,12 @@ def tokenize(text: str, *, language: str | None = None) -> list[str]:
 
 def tokenize_for_index(text: str, *, language: str | None = None) -> list[str]:
     """Tokens of a document: all that `tokenize` can make of any words in it, stop words included."""
-    latin = _latin_language(language)
-    tokens: list[str] = []
+    known = _known_tokens(_latin_language(language))
     if text.isascii():
-        for run in _ASCII_RUNS.findall(text):
-            if run.isdigit():
-                tokens.append(run[:MAX_TOKEN_CHARS])  # numbers come once, and push the words out of the cache
-            elif len(run) <= _CACHED_RUN_CHARS:
-                tokens += _cached_index_tokens(run, latin)
-            else:
-                tokens += _index_tokens(run, latin)
-        return tokens
+        return list(chain.from_iterable(map(known.__getitem__, _ASCII_RUNS.findall(text))))
+    tokens: list[str] = []
     for unspaced, run in _RUNS.findall(normalize_nfkc(text)):
-        tokens += _unspaced_tokens(unspaced) if unspaced else _index_tokens(run, latin)
+        tokens += _unspaced_tokens(unspaced) if unspaced else known[run]
     return tokens
 
 
@@ -134,18 +129,31 @@ def _unspaced_parts(run: str) -> list[_Part]:
     return _pairs(run) + singles if len(run) > 1 else singles
 
 
-def _index_tokens(run: str, latin: str) -> tuple[str, ...]:
-    if len(run) <= _CACHED_RUN_CHARS:
-        return _cached_index_tokens(run, latin)
-    return tuple(part.token for part in _word_parts(run, latin))
+class _KnownTokens(dict[str, tuple[str, ...]]):
+    """What a document has of a run, kept for the next time it comes."""
+
+    def __init__(self, latin: str) -> None:
+        super().__init__()
+        self._latin = latin
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        if run.isdigit() and run.isascii():
+            return (run[:MAX_TOKEN_CHARS],)  # numbers come once, and would push the words out
+        if len(run) > _CACHED_RUN_CHARS:
+            return tuple(part.token for part in _word_parts(run, self._latin))
+        if len(self) >= _CACHED_RUNS:
+            self.clear()
+        # Most words by far have neither joiners nor parts.
+        is_simple = run.isascii() and run.isalpha() and run.islower()
+        tokens = self[run] = (
+            (_token(run, self._latin)[0],) if is_simple else tuple(part.token for part in _word_parts(run, self._latin))
+        )
+        return tokens
 
 
-@lru_cache(maxsize=32_768)
-def _cached_index_tokens(run: str, latin: str) -> tuple[str, ...]:
-    # Most words by far have neither joiners nor parts.
-    if run.isascii() and run.isalpha() and run.islower():
-        return (_token(run, latin)[0],)
-    return tuple(part.token for part in _word_parts(run, latin))
+@lru_cache(maxsize=32)
+def _known_tokens(latin: str) -> _KnownTokens:
+    return _KnownTokens(latin)
 
 
 def _word_parts(run: str, latin: str) -> list[_Part]:
