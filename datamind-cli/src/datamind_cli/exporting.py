@@ -75,7 +75,7 @@ def written_file(target: Path, *, replace: bool) -> Iterator[BinaryIO]:
         NotFound: There is no such folder.
         StoreError: The disk does not take it.
     """
-    _check(target, replace=replace)
+    check_free(target, replace=replace)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("xb") as file:
@@ -89,7 +89,13 @@ def written_file(target: Path, *, replace: bool) -> Iterator[BinaryIO]:
         draft.unlink(missing_ok=True)
 
 
-def _check(target: Path, *, replace: bool) -> None:
+def check_free(target: Path, *, replace: bool) -> None:
+    """Refuse a file that could not be written.
+
+    Raises:
+        InputInvalid: There is a file, and it may not be replaced.
+        NotFound: There is no such folder.
+    """
     if not target.parent.is_dir():
         raise NotFound(f"there is no folder {str(target.parent)[:200]!r}", code="not_found.file")
     if target.exists() and not replace:

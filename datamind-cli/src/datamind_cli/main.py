@@ -33,6 +33,7 @@ BUILT_IN: Final = {
     "undo": "Take back what was added last, after showing it.",
     "trace": "Show the chain answer, evidence, source, receipt, audit record.",
     "why": "Say the same chain in sentences.",
+    "verify": "Check an answer again: is what it cites still there?",
     "tools": "List the tools of both agents.",
     "plugins": "List the installed plugins, broken ones too.",
     "profiles": "List the profiles.",

@@ -20,6 +20,8 @@ from datamind.core.protocols.agent import Approver
 from datamind.core.receipts import IngestReceipt, StoreResult
 from datamind.core.result_table import ResultTable
 from datamind.core.results import DrainReport
+from datamind.core.saved_page import SavedFile
+from datamind.core.verification import SavedAnswer, Verification
 
 T = TypeVar("T")
 
@@ -94,6 +96,14 @@ class SyncDataMind:
     def trace(self, asked: str) -> Trace:
         """See ``DataMind.trace``."""
         return self._call(self._system.trace(asked))
+
+    def save_answer(self, trace_id: str) -> SavedAnswer:
+        """See ``DataMind.save_answer``."""
+        return self._call(self._system.save_answer(trace_id))
+
+    def verify(self, answer: SavedAnswer | SavedFile | str) -> Verification:
+        """See ``DataMind.verify``."""
+        return self._call(self._system.verify(answer))
 
     def undo(self, asked: str = "") -> StoreResult:
         """See ``DataMind.undo``."""

@@ -15,6 +15,7 @@ from datamind.agent.selection import Selection
 from datamind.agent.services import AgentServices
 from datamind.agent.tables import read_table
 from datamind.agent.undo import UndoPlan, plan_undo, run_undo
+from datamind.agent.verify import make_saved, verify_saved
 from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.receipts import ReceiptLog
@@ -33,9 +34,11 @@ from datamind.core.protocols.models import ToolCallingModelClient
 from datamind.core.receipts import StoreResult
 from datamind.core.result_table import ResultTable
 from datamind.core.results import DrainReport, Notice
+from datamind.core.saved_page import SavedFile
 from datamind.core.shielded import finish_despite_cancel
 from datamind.core.tools import ToolRegistry, ToolSpec
 from datamind.core.types import Role
+from datamind.core.verification import SavedAnswer, Verification
 from datamind.plugins import ProviderKind
 
 MAX_TEXT_CHARS = 200_000
@@ -229,6 +232,27 @@ class DataMind:
         """
         plan = await plan_undo(self, asked) if isinstance(asked, str) else asked
         return await run_undo(self, plan)
+
+    async def save_answer(self, trace_id: str) -> SavedAnswer:
+        """An answer with all that is needed to read and to verify it later; ``datamind.core.saved_page`` writes it.
+
+        Raises:
+            NotFound: The profile keeps no answer of this id.
+        """
+        return await make_saved(self, trace_id)
+
+    async def verify(self, answer: SavedAnswer | SavedFile | str) -> Verification:
+        """Look at everything an answer cites again, without a model.
+
+        Args:
+            answer: A saved one, or the trace id of one that the profile keeps.
+
+        Raises:
+            NotFound: The profile keeps no answer of this id.
+            StoreError: A store cannot be read.
+        """
+        saved = await make_saved(self, answer) if isinstance(answer, str) else answer
+        return await verify_saved(self, *(saved if isinstance(saved, SavedFile) else (saved,)))
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.

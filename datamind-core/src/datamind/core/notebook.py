@@ -34,17 +34,31 @@ def table_html(columns: Iterable[Any], rows: Iterable[Iterable[Any]], below: str
 
 def answer_html(result: InferenceResult) -> str:
     """The answer, its footnotes, and below them what each cites, to be opened."""
-    cited = dict.fromkeys(citation.number for citation in result.citations)
-    known = {number: result.evidence[number - 1] for number in cited if 0 < number <= len(result.evidence)}
+    known = _cited(result)
+    notes = "".join(_evidence_html(number, known[number]) for number in sorted(known))
+    said = f"<p><small>{escaped(status_of(result))}</small></p>"
+    return f'<div><p style="white-space:pre-wrap">{footnoted(result)}</p>{notes}{said}</div>'
+
+
+def footnoted(result: InferenceResult) -> str:
+    """The text of an answer, what each marker cites shown where a pointer rests on it."""
+    known = _cited(result)
     # Escaped first: what is put around a marker afterwards is all the markup there is.
-    text = _MARKER.sub(lambda found: _footnote(found, known), escaped(result.answer, len(result.answer)))
+    return _MARKER.sub(lambda found: _footnote(found, known), escaped(result.answer, len(result.answer)))
+
+
+def status_of(result: InferenceResult) -> str:
+    """How much of the answer holds, who gave it, and how long that took."""
     claims = result.claims
     total = claims.supported + claims.unsupported + claims.stale
     said = f"{claims.supported} of {total} claims supported" if total else "nothing claimed"
     parts = [said, "extractive" if result.extractive else result.model, f"{result.duration_s:.2f} s"]
-    notes = "".join(_evidence_html(number, known[number]) for number in sorted(known))
-    status = escaped(" · ".join(part for part in parts if part))
-    return f'<div><p style="white-space:pre-wrap">{text}</p>{notes}<p><small>{status}</small></p></div>'
+    return " · ".join(part for part in parts if part)
+
+
+def _cited(result: InferenceResult) -> dict[int, Evidence]:
+    numbers = dict.fromkeys(citation.number for citation in result.citations)
+    return {number: result.evidence[number - 1] for number in numbers if 0 < number <= len(result.evidence)}
 
 
 def _footnote(found: re.Match[str], known: dict[int, Evidence]) -> str:

@@ -38,6 +38,7 @@ class StoredSource:
     state: str
     added_at: datetime
     revision: int
+    ended_at: datetime | None = None
 
 
 class SourceLog:
@@ -231,4 +232,5 @@ def _stored(row: sqlite3.Row) -> StoredSource:
         row["state"],
         datetime.fromisoformat(row["added_at"]),
         row["revision"],
+        datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
     )

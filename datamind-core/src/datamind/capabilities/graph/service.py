@@ -11,9 +11,10 @@ from datamind.capabilities.graph.evidence import evidence_of, table_of
 from datamind.capabilities.graph.resolving import Resolver
 from datamind.capabilities.graph.rows import ROW_MEDIA_TYPES, write_rows
 from datamind.capabilities.graph.sparql_guard import check_size, judge
+from datamind.capabilities.graph.terms import read_line
 from datamind.capabilities.graph.walks import Walk, WalkLimits, shortest_path, traverse
 from datamind.core.errors import InputInvalid, SurfaceUnavailable
-from datamind.core.evidence import Evidence
+from datamind.core.evidence import Evidence, TripleLocator
 from datamind.core.protocols.graph import (
     Direction,
     EntityHit,
@@ -24,6 +25,7 @@ from datamind.core.protocols.graph import (
     SupportsGraphFiles,
     SupportsSparql,
     Term,
+    Triple,
     TriplePattern,
 )
 
@@ -87,6 +89,14 @@ class GraphReads:
         meant = await resolver.predicates(predicates)
         found = await shortest_path(reader, *ends, limits, direction=direction, predicates=_all_of(meant))
         return Walked(found, await evidence_of(reader, found.triples), meant)
+
+    async def statement(self, cited: TripleLocator) -> Evidence | None:
+        """One statement as it stands now; None if nobody asserts it."""
+        terms = read_line(f"{cited.subject} {cited.predicate} {cited.object}")
+        if len(terms) != len(Triple._fields):
+            return None
+        found = await evidence_of(await self._reader(), [Triple(*terms)])
+        return found[0] if found else None
 
     async def query(self, text: str) -> tuple[QueryResult, Evidence]:
         """The result of a SPARQL query that the guard lets through.
