@@ -15,11 +15,12 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 from bench_text import SETS, quality, read_paragraphs
 from kb_data import DIMENSION, paragraph, question, unit_vectors, write_set
 from measure import Taken, run_peer, taking
@@ -47,6 +48,7 @@ def rows() -> Iterator[str]:
         write_set(Path(name), CHUNKS)
         yield from beside_peers(Path(name))
     yield from asyncio.run(searching(100_000)).lines
+    yield from asyncio.run(approximate())
 
 
 def beside_peers(folder: Path) -> Iterator[str]:
@@ -191,6 +193,35 @@ async def searching(size: int) -> Searched:
         f"memory of the process {resident_mb():.0f} MB"
     )
     return Searched(lines, whole, warm_and_first, queries)
+
+
+async def approximate() -> list[str]:
+    """Vectors that lie in groups, as those of texts do, compared one by one and through the index."""
+    size, lines = 30_000, []
+    rng = np.random.default_rng(7)
+    grouped = unit_vectors(8, 300)[rng.integers(0, 300, size + 50)] + 0.7 * unit_vectors(9, size + 50)
+    documents = [make_document(f"{n}.txt", *(f"passage {n} {part}" for part in range(10))) for n in range(size // 10)]
+    ids = [chunk_id for one in documents for chunk_id in one.chunk_ids]
+    with tempfile.TemporaryDirectory() as name:
+        for kind, limit in (("all compared", size), ("ivf_rq", size - 1)):
+            store = await replace(TARGET, options={"exact_limit": limit}).open(Path(name))
+            if limit == size:
+                await store.put_documents(documents)
+                await store.put_vectors(MODEL, ids, grouped[:size].astype(np.float32).tobytes())
+            with taking() as made:
+                await store.optimize()
+            await store.warm(MODEL)
+            queries = [row.astype(np.float32).tobytes() for row in grouped[size:]]
+            taken = [
+                await timed(lambda query=query, store=store: store.rank_vectors(MODEL, query, 50)) for query in queries
+            ]
+            (status,) = (await store.status()).vectors
+            lines.append(
+                f"{f'nearest 50 of {size:,}, {kind}':<44} p50 {median(taken) * 1000:>6.1f} ms  recall@10 "
+                f"{1 if status.recall is None else status.recall:.3f}  (optimize {made.wall_s:.1f} s)"
+            )
+            await store.aclose()
+    return lines
 
 
 class GivenVector:

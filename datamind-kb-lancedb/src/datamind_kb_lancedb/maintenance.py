@@ -10,9 +10,10 @@ from typing import Final
 from lancedb import AsyncTable
 
 from datamind.core.errors import StoreError
-from datamind_kb_lancedb.engine import committed
+from datamind_kb_lancedb import approximate
+from datamind_kb_lancedb.engine import committed, translated
 from datamind_kb_lancedb.files import WriteLock
-from datamind_kb_lancedb.tables import Tables
+from datamind_kb_lancedb.tables import Tables, is_of_vectors
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +24,10 @@ _COMMITS: Final = 64
 class Maintenance:
     """Counts the commits and sees to the tables when it is time; one at a time."""
 
-    def __init__(self, tables: Tables, lock: WriteLock, keep_versions_s: float) -> None:
+    def __init__(self, tables: Tables, lock: WriteLock, keep_versions_s: float, exact_limit: int) -> None:
         self._tables = tables
         self._lock = lock
+        self._exact_limit = exact_limit
         self._keep = timedelta(seconds=keep_versions_s)
         self._commits: dict[str, int] = {}
         self._running: asyncio.Task[None] | None = None
@@ -63,7 +65,14 @@ class Maintenance:
             StoreError: It failed.
         """
         self._commits[table.name] = 0
+        if is_of_vectors(table.name) and await self._needs_index(table):
+            await approximate.make_index(table)
         await committed("optimized", lambda: table.optimize(cleanup_older_than=self._keep))
+
+    async def _needs_index(self, table: AsyncTable) -> bool:
+        with translated("read"):
+            count = await table.count_rows()
+        return count > self._exact_limit and not await approximate.is_indexed(table)
 
     async def aclose(self) -> None:
         """Wait until it is done."""

@@ -1,4 +1,4 @@
-"""Searching vectors: of a model's table through its matrix in memory."""
+"""Searching vectors: of a model's table through its matrix in memory, or through its index where there are many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from anyio.to_thread import run_sync
 from lancedb import AsyncTable
 from lancedb.expr import col, lit
 
+from datamind_kb_lancedb import approximate
 from datamind_kb_lancedb.catalogue import Catalogue, Version, version_of
 from datamind_kb_lancedb.engine import translated
 from datamind_kb_lancedb.schema import keys_of
@@ -21,9 +22,11 @@ from datamind_kb_lancedb.vectors import Neighbour, VectorMatrix, as_matrix, chec
 class ModelVectors:
     """The vectors of one model, for one search at a time."""
 
-    def __init__(self, model_id: str, tables: Tables) -> None:
+    def __init__(self, model_id: str, tables: Tables, exact_limit: int) -> None:
         self._model_id = model_id
         self._tables = tables
+        self._exact_limit = exact_limit
+        self._is_exact = True
         self._matrix = VectorMatrix()
         self._version: Version | None = None
         self._incarnation: AsyncTable | None = None
@@ -44,7 +47,9 @@ class ModelVectors:
                 return []
             wanted = as_matrix(vector, 1)
             check_dimension(self._model_id, self._dimension, wanted.shape[1])
-            return await run_sync(self._matrix.nearest, wanted, limit, catalogue.digests, allowed)
+            if self._is_exact:
+                return await run_sync(self._matrix.nearest, wanted, limit, catalogue.digests, allowed)
+        return await approximate.nearest(table, wanted, limit, catalogue.digests, allowed)
 
     async def count(self, catalogue: Catalogue) -> int:
         """How many living chunks have a vector."""
@@ -62,6 +67,7 @@ class ModelVectors:
         table = await self._tables.vectors(self._model_id)
         if table is not self._incarnation:
             self._matrix, self._version, self._incarnation = VectorMatrix(), None, table
+            self._is_exact = True
             self._dimension = dimension_of(await table.schema()) if table is not None else 0
         if table is None:
             return None
@@ -73,8 +79,13 @@ class ModelVectors:
 
     async def _fill(self, table: AsyncTable) -> None:
         with translated("read"):
-            self._matrix.reserve(await table.count_rows(), self._dimension)
+            count = await table.count_rows()
+            if self._is_exact != (count <= self._exact_limit):
+                self._matrix, self._is_exact = VectorMatrix(), not self._is_exact
+            self._matrix.reserve(count, self._dimension if self._is_exact else 0)
             query = table.query().where(col("batch") > lit(self._matrix.seen_batch))
+            if not self._is_exact:
+                query = query.select(["id", "digest", "batch"])
             newest = self._matrix.seen_batch
             async for part in await query.to_batches():
                 newest = max(newest, await run_sync(self._matrix.add, pa.Table.from_batches([part])))
@@ -87,16 +98,21 @@ def _without(matrix: VectorMatrix, chunk_ids: Sequence[str], catalogue: Catalogu
 
 
 class Neighbours:
-    """The vectors of every model that was asked for."""
+    """The vectors of every model that was asked for.
 
-    def __init__(self, tables: Tables) -> None:
+    Attributes:
+        exact_limit: Vectors of a model up to which all are compared.
+    """
+
+    def __init__(self, tables: Tables, exact_limit: int) -> None:
         self._tables = tables
+        self.exact_limit = exact_limit
         self._models: dict[str, ModelVectors] = {}
         self._counted: tuple[object, int] = (None, 0)
 
     def of(self, model_id: str) -> ModelVectors:
         """Those of one model, which may have none."""
-        return self._models.setdefault(model_id, ModelVectors(model_id, self._tables))
+        return self._models.setdefault(model_id, ModelVectors(model_id, self._tables, self.exact_limit))
 
     async def embedded(self, catalogue: Catalogue) -> int:
         """How many chunks have a vector of any model."""

@@ -13,4 +13,7 @@ class LanceOptions(ProviderOptions):
     keep_versions_s: float = Field(
         60.0, gt=0, description="How long what a write replaced stays on disk, for readers that are at work."
     )
+    exact_limit: int = Field(
+        200_000, ge=0, description="Vectors of a model up to which a search compares all of them, held in memory."
+    )
     lock_wait_s: float = Field(30.0, ge=0, description="How long a write waits while another process writes.")

@@ -21,7 +21,7 @@ from datamind.core.protocols.kb import (
     KBStoreStatus,
     VectorIndexStatus,
 )
-from datamind_kb_lancedb import filters, schema
+from datamind_kb_lancedb import approximate, filters, schema
 from datamind_kb_lancedb.catalogue import Catalogues
 from datamind_kb_lancedb.engine import translated
 from datamind_kb_lancedb.files import bytes_below
@@ -105,7 +105,7 @@ class LanceReader:
     async def search_vectors(
         self, model_id: str, vector: bytes, limit: int, where: KBFilter | None = None
     ) -> Sequence[ChunkHit]:
-        """Exact cosine over every vector of the model.
+        """Cosine over every vector of the model, or through an index where there are more than ``exact_limit``.
 
         Raises:
             InputInvalid: Another dimension than the model's vectors have.
@@ -176,7 +176,9 @@ class LanceReader:
         with translated("read"):
             versions = len(await table.list_versions())  # type: ignore[no-untyped-call]
             words = await table.index_stats(WORDS_INDEX)
-            models = [await _index_status(one) for one in await self._tables.all_vectors()]
+            models = [
+                await _index_status(one, self._neighbours.exact_limit) for one in await self._tables.all_vectors()
+            ]
         waiting = words.num_unindexed_rows if words else 0
         return KBStoreStatus(size_bytes=size, versions=versions, unindexed_chunks=waiting, vectors=tuple(models))
 
@@ -239,10 +241,16 @@ def _ordered(rows: pa.Table) -> list[tuple[str, float]]:
     return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
 
-async def _index_status(table: AsyncTable) -> VectorIndexStatus:
+async def _index_status(table: AsyncTable, exact_limit: int) -> VectorIndexStatus:
     table_schema = await table.schema()
+    count = await table.count_rows()
+    indexed = count > exact_limit and await approximate.is_indexed(table)
     return VectorIndexStatus(
-        model_id=model_of(table_schema), dimension=dimension_of(table_schema), vectors=await table.count_rows()
+        model_id=model_of(table_schema),
+        dimension=dimension_of(table_schema),
+        vectors=count,
+        kind=approximate.KIND if indexed else "exact",
+        recall=await approximate.recall(table) if indexed else None,
     )
 
 

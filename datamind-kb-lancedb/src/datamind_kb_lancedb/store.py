@@ -45,11 +45,11 @@ class LanceVectorStore(LanceReader):
 
     def __init__(self, tables: Tables, options: LanceOptions) -> None:
         self._catalogues_of = Catalogues(tables)
-        super().__init__(tables, self._catalogues_of, Neighbours(tables))
+        super().__init__(tables, self._catalogues_of, Neighbours(tables, options.exact_limit))
         self._known = writing.KnownDocuments()
         self._lock = WriteLock(tables.folder / "write.lock", options.lock_wait_s)
         self._sync = FolderSync(tables.folder)
-        self._maintenance = Maintenance(tables, self._lock, options.keep_versions_s)
+        self._maintenance = Maintenance(tables, self._lock, options.keep_versions_s, options.exact_limit)
 
     async def put_document(self, document: DocumentRow, chunks: Sequence[ChunkRow]) -> None:
         """Add or replace one document.

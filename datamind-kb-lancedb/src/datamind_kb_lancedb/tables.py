@@ -190,6 +190,11 @@ async def _is_whole(tables: Tables, name: str) -> bool:
     return True
 
 
+def is_of_vectors(name: str) -> bool:
+    """Whether a table of this name holds the vectors of a model."""
+    return name.startswith(_VECTORS)
+
+
 def model_of(table_schema: pa.Schema) -> str:
     """Id of the model that a table of vectors belongs to."""
     metadata = table_schema.metadata or {}

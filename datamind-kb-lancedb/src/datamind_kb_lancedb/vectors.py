@@ -57,7 +57,10 @@ def check_dimension(model_id: str, known: int, given: int) -> None:
 
 
 class VectorMatrix:
-    """Unit vectors of one model, ``(n, dim)`` float32; ids that are gone stay in it, and are never found."""
+    """Unit vectors of one model, ``(n, dim)`` float32; ids that are gone stay in it, and are never found.
+
+    Of rows without their vectors it knows which there are.
+    """
 
     def __init__(self) -> None:
         self.seen_batch = -1
@@ -71,8 +74,7 @@ class VectorMatrix:
         """Take rows of the table in, in place of those that had their ids; returns the newest batch among them."""
         if not rows.num_rows:
             return -1
-        column = rows["vector"].combine_chunks()
-        values = column.flatten().to_numpy(zero_copy_only=False).reshape(rows.num_rows, -1)
+        values = _values_of(rows)
         places = []
         for chunk_id in rows["id"].to_pylist():
             place = self._place.setdefault(chunk_id, len(self._ids))
@@ -139,6 +141,13 @@ class VectorMatrix:
         if len(self._values):
             values[: len(self._values)] = self._values
         self._digests, self._values = digests, values
+
+
+def _values_of(rows: pa.Table) -> Floats:
+    if "vector" not in rows.column_names:
+        return np.empty((rows.num_rows, 0), np.float32)
+    values: Floats = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return values.reshape(rows.num_rows, -1)
 
 
 def _unit(values: Floats) -> Floats:
