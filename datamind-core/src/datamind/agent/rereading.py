@@ -69,7 +69,7 @@ async def _text(system: DataMind, item: Evidence, session: str) -> Reread:
     if text[item.locator.start : item.locator.end] != item.content:
         return Reread("changed", f"characters {item.locator.start}-{item.locator.end} of the stored text are others")
     if version.state == "replaced":
-        when = f" on {version.ended_at.date()}" if version.ended_at else ""
+        when = f" at {version.ended_at.isoformat(sep=' ', timespec='seconds')}" if version.ended_at else ""
         return Reread("stale", f"{item.source.uri} was replaced{when}")
     return _INTACT
 
