@@ -129,6 +129,15 @@ async def test_a28_chinese_headers_and_one_with_a_blank_are_asked_for_by_their_n
         assert "B-02" in await answer(system, "What is the order ID of 赵敏?")
 
 
+async def test_b35_the_nearest_names_are_offered(tmp_path: Path) -> None:
+    async with open_system(tmp_path, **OFFLINE) as system:
+        await write(system, "db_import_csv", path=put(tmp_path, "takings.csv", "shop,city,amt_net\nPier,Oslo,120\n"))
+        told = await answer(system, "What is the revenue of Pier?")
+        assert "Nothing in the table takings is called “revenue”; its columns are " in told
+        assert "amt_net" in told and "120" not in told and "[" not in told
+        assert "columns" not in await answer(system, "Who painted the old lighthouse?")
+
+
 async def test_b35_what_no_column_holds_is_not_answered(tmp_path: Path) -> None:
     rows = "shop,amt_net,city\nPier,120,Oslo\nMill,80,Bergen\n"
     async with open_system(tmp_path, **OFFLINE) as system:

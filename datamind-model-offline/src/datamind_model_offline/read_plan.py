@@ -18,7 +18,14 @@ from datamind_model_offline.passages import Found, shown_text
 from datamind_model_offline.planning import Plan, PlannedCall, known_arguments
 from datamind_model_offline.question import Question, analyse, is_of_the_speaker, with_context
 from datamind_model_offline.replies import joined, language_of, say, surface_name
-from datamind_model_offline.structured import bridge_stage, graph_stage, parts_of, structured_answer, table_stage
+from datamind_model_offline.structured import (
+    bridge_stage,
+    graph_stage,
+    nearest_names,
+    parts_of,
+    structured_answer,
+    table_stage,
+)
 from datamind_model_offline.utilities import utility_call
 
 MAX_ROUNDS: Final = 11
@@ -307,7 +314,16 @@ def _nothing(reading: Reading) -> str:
         asked = shown_text(reading.conversation.text)
         asked = asked if len(asked) <= _SHOWN_CHARS else f"{asked[:_SHOWN_CHARS]}…"
         parts.insert(0, say(language, "nothing", question=asked, surfaces=names))
-    return "\n".join(dict.fromkeys(parts)) or say(language, "nowhere")
+        parts.append(_nearest(reading))
+    return "\n".join(dict.fromkeys(filter(None, parts))) or say(language, "nowhere")
+
+
+def _nearest(reading: Reading) -> str:
+    near = nearest_names(reading.conversation, reading.language)
+    if near is None:
+        return ""
+    word, table, columns = near
+    return say(reading.language, "no_column", word=word, table=table, columns=joined(reading.language, columns))
 
 
 def _failure(step: Step, language: str) -> str:

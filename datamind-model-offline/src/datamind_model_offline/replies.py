@@ -10,6 +10,7 @@ from datamind.capabilities.text.language import detect_language
 _TEXTS: Final = {
     "en": {
         "nothing": "I found nothing about “{question}” in {surfaces}.",
+        "no_column": "Nothing in the table {table} is called “{word}”; its columns are {columns}.",
         "nowhere": "Nothing is stored that I could search.",
         "failed_read": "{surface} could not be searched: {message}",
         "no_question": "There is no question to answer.",
@@ -52,6 +53,7 @@ _TEXTS: Final = {
     },
     "zh": {
         "nothing": "在{surfaces}中没有找到关于“{question}”的内容。",
+        "no_column": "表 {table} 中没有叫“{word}”的内容；它的列有{columns}。",
         "nowhere": "目前没有可供查找的内容。",
         "failed_read": "无法查找{surface}：{message}",
         "no_question": "没有要回答的问题。",

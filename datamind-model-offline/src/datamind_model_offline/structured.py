@@ -49,7 +49,8 @@ def graph_stage(conversation: Conversation, language: str) -> list[PlannedCall]:
     """The next reads of the graph."""
     if not conversation.holds("graph"):
         return []
-    from datamind_model_offline.graph.plan import ask_graph, graph_calls
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import graph_calls
 
     asked = ask_graph(conversation, _resolved(conversation)[0], language)
     return graph_calls(asked) if asked is not None else []
@@ -59,7 +60,8 @@ def bridge_stage(conversation: Conversation, language: str) -> list[PlannedCall]
     """The next reads for a cell of someone whom the graph names: "the fee of the head of the ward"."""
     if not (conversation.holds("db") and conversation.holds("graph")):
         return []
-    from datamind_model_offline.graph.plan import ask_graph, graph_calls
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import graph_calls
     from datamind_model_offline.tables.plan import ask_tables, table_calls
 
     span = _described_span(conversation, language)
@@ -82,6 +84,17 @@ def structured_answer(conversation: Conversation, language: str) -> str:
     return _from_both(conversation, language)
 
 
+def nearest_names(conversation: Conversation, language: str) -> tuple[str, str, list[str]] | None:
+    """What no column of the table that is meant is called, that table, and what its columns are called."""
+    if not any(step.name == "db_list_tables" and not step.failed for step in conversation.steps):
+        return None
+    from datamind_model_offline.tables.nearest import nearest_columns
+    from datamind_model_offline.tables.plan import ask_tables
+
+    asked = ask_tables(conversation, conversation.text, language)
+    return nearest_columns(asked) if asked is not None else None
+
+
 def _resolved(conversation: Conversation) -> tuple[str, Found | None]:
     """The question with "my favourite river" as the memory that was found calls it, and that memory."""
     text = conversation.text
@@ -97,7 +110,8 @@ def _resolved(conversation: Conversation) -> tuple[str, Found | None]:
 
 
 def _described_span(conversation: Conversation, language: str) -> str | None:
-    from datamind_model_offline.graph.plan import ask_graph, described
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import described
 
     asked = ask_graph(conversation, conversation.text, language)
     return described(asked) if asked is not None else None
@@ -105,7 +119,8 @@ def _described_span(conversation: Conversation, language: str) -> str | None:
 
 def _bridged(conversation: Conversation, language: str) -> str:
     """The question with the one name that the graph gives in the place of the words that describe it."""
-    from datamind_model_offline.graph.plan import answer_names, ask_graph
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import answer_names
 
     span = _described_span(conversation, language)
     inner = ask_graph(conversation, span, language) if span else None
@@ -120,7 +135,8 @@ def _from_both(conversation: Conversation, language: str) -> str:
     names = {step.name for step in conversation.steps}
     if not {"db_query_sql", "graph_neighbors"} <= names:
         return ""
-    from datamind_model_offline.graph.plan import ask_graph, graph_answer
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import graph_answer
 
     bridged = _bridged(conversation, language)
     cell = _from_tables(conversation, bridged, language) if bridged else ""
@@ -141,7 +157,8 @@ def _from_tables(conversation: Conversation, question: str, language: str) -> st
 def _from_graph(conversation: Conversation, question: str, language: str) -> str:
     if not any(step.name in ("graph_neighbors", "graph_path") for step in conversation.steps):
         return ""
-    from datamind_model_offline.graph.plan import ask_graph, graph_answer
+    from datamind_model_offline.graph.asked import ask_graph
+    from datamind_model_offline.graph.plan import graph_answer
 
     asked = ask_graph(conversation, question, language)
     return graph_answer(asked, language) if asked is not None else ""

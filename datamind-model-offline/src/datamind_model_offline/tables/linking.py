@@ -10,7 +10,7 @@ from typing import Final, Literal
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind_model_offline.tables import words
 from datamind_model_offline.tables.cues import is_light
-from datamind_model_offline.tables.schema import Column, Table, literal, quoted, variants
+from datamind_model_offline.tables.schema import Column, Table, literal, quoted, variants, verb_of
 
 MentionKind = Literal["table", "column", "value"]
 MAX_QUESTION_CHARS: Final = 400
@@ -20,6 +20,7 @@ _MOST_COLUMNS: Final = 60
 _MOST_WORDS: Final = 12
 _VALUE_CHARS: Final = 80
 _EACH: Final = 20
+_WHO: Final = re.compile(r"\bwho(?:m|se)?\b")
 # Verbs whose stem is that of a noun.
 _NO_NAMES: Final = frozenset({"placed", "made", "taken", "given"})
 
@@ -84,10 +85,19 @@ def name_mentions(text: Text, tables: Sequence[Table]) -> Iterator[Mention]:
         for variant in variants(table.name):
             for start, end in _places(text, variant.said):
                 yield Mention(start, end, "table", variant.score, table.name)
+        yield from _deeds(text, table)
         for column in table.columns:
             for variant in variants(column.name):
                 for start, end in _places(text, variant.said):
                     yield Mention(start, end, "column", variant.score, table.name, column.name)
+
+
+def _deeds(text: Text, table: Table) -> Iterator[Mention]:
+    """Its verb, but for "who": a row seldom says which of its names did it."""
+    verb = verb_of(table.name)
+    if verb and not _WHO.search(text.low):
+        for start, end in _places(text, (verb,)):
+            yield Mention(start, end, "table", 0.75, table.name)
 
 
 def _places(text: Text, said: tuple[str, ...] | str) -> Iterator[tuple[int, int]]:

@@ -65,7 +65,7 @@ def table_calls(asked: Asked) -> list[PlannedCall]:
     lookup = lookup_sql(asked.text, tables)
     if _result(asked, lookup) is None:
         return [PlannedCall("db_query_sql", {"sql": lookup, "limit": _LOOKED_UP})]
-    if not _mentions(asked.text, tables, _cells(asked, tables)):
+    if not _mentions(asked.text, tables, looked_up_cells(asked, tables)):
         return []
     if not _made(asked, "db_describe_table"):
         return [PlannedCall("db_describe_table", {"table": table.name}) for table in tables]
@@ -78,10 +78,10 @@ def table_query(asked: Asked) -> Query | None:
     tables = asked.tables
     if not tables or not _made(asked, "db_describe_table"):
         return None
-    return _query_of(asked.text, tuple(tables), _cells(asked, tables))
+    return _query_of(asked.text, tuple(tables), looked_up_cells(asked, tables))
 
 
-def _cells(asked: Asked, tables: Sequence[Table]) -> Cells:
+def looked_up_cells(asked: Asked, tables: Sequence[Table]) -> Cells:
     """What the look-up found; nothing before it was made."""
     step = _result(asked, lookup_sql(asked.text, tables))
     cells = cells_of(step.found[0])[1] if step is not None and step.found else []

@@ -115,6 +115,12 @@ def variants(name: str) -> Iterator[Variant]:
         yield from _han_variants(run)
 
 
+def verb_of(name: str) -> str:
+    """The stem of the verb that a table is called after, "deliver" of deliveries; empty for other names."""
+    latin = name_words(name)
+    return words.VERBS.get(latin[-1], "") if latin else ""
+
+
 def _latin_variants(latin: tuple[str, ...]) -> Iterator[Variant]:
     if not latin:
         return

@@ -308,3 +308,15 @@ def han_like(word: str) -> frozenset[str]:
     latin = _bilingual()[1].get(word, ())
     same = {other for token in latin for other in _bilingual()[0][token]}
     return frozenset({*lexicon.chinese().get(word, ()), *same} - {word})
+
+
+# A table of deeds is asked for by its verb too: "What did Ann book?", "How many crates were delivered?"
+VERBS: Final = {
+    stem(noun): stem(verb)
+    for noun, verb in (
+        ("delivery", "deliver"), ("payment", "pay"), ("sale", "sell"), ("shipment", "ship"), ("donation", "donate"),
+        ("registration", "register"), ("reservation", "reserve"), ("subscription", "subscribe"), ("loan", "lend"),
+        ("rental", "rent"), ("booking", "book"), ("enrolment", "enrol"), ("enrollment", "enroll"),
+        ("inspection", "inspect"), ("installation", "install"), ("application", "apply"), ("repair", "repair"),
+    )
+}  # fmt: skip
