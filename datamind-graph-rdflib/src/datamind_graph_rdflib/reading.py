@@ -30,6 +30,7 @@ from datamind_graph_rdflib.vocabulary import (
     DEFAULT,
     DETAIL,
     META,
+    SOURCE,
     UNIT,
     graph_node,
     named,
@@ -110,10 +111,19 @@ def units(opened: Open, receipt_ids: Sequence[str], source: str) -> list[GraphUn
     if receipt_ids:
         found = [unit for one in dict.fromkeys(receipt_ids) if (unit := unit_of(opened, one)) is not None]
     else:
-        quads = opened.graph.quads_for_pattern(None, UNIT, None, META)
-        found = [GraphUnit.model_validate_json(value_of(quad)) for quad in quads]
+        found = list(_units_of(opened, source))
     found = [unit for unit in found if not source or is_source(unit.source, source)]
     return sorted(found, key=lambda unit: (unit.asserted_at, unit.receipt_id))
+
+
+def _units_of(opened: Open, source: str) -> Iterator[GraphUnit]:
+    if not source:
+        for quad in opened.graph.quads_for_pattern(None, UNIT, None, META):
+            yield GraphUnit.model_validate_json(value_of(quad))
+        return
+    for named_so in opened.graph.quads_for_pattern(None, SOURCE, ox.Literal(source), META):
+        for quad in opened.graph.quads_for_pattern(named_so.subject, UNIT, None, META):
+            yield GraphUnit.model_validate_json(value_of(quad))
 
 
 def edges(opened: Open, nodes: Sequence[Term], direction: Direction, predicates: Sequence[Term], limit: int) -> Edges:

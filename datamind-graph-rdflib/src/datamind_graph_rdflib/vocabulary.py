@@ -14,6 +14,8 @@ DEFAULT: Final = ox.DefaultGraph()
 META: Final = ox.NamedNode("urn:datamind:x:meta")
 UNIT: Final = ox.NamedNode("urn:datamind:x:unit")
 """Of a receipt that asserts something: its GraphUnit as JSON."""
+SOURCE: Final = ox.NamedNode("urn:datamind:x:source")
+"""Of a receipt that asserts something: what its source may be called by."""
 DONE: Final = ox.NamedNode("urn:datamind:x:done")
 """Of a receipt that was written or that removed something: how many statements; kept for a redo."""
 LAST: Final = ox.NamedNode("urn:datamind:x:last")

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pyoxigraph as ox
 
+from datamind.capabilities.kb.providers.filtering import last_part
 from datamind.core.protocols.graph import ONE_COMMIT, Assertion, GraphUnit, TriplePattern
 from datamind_graph_rdflib.engine import Open
 from datamind_graph_rdflib.lines import LineMaker
@@ -22,6 +23,7 @@ from datamind_graph_rdflib.vocabulary import (
     DONE,
     LAST,
     META,
+    SOURCE,
     UNIT,
     Blocks,
     as_text,
@@ -108,8 +110,8 @@ class Writer:
         receipt_id = self._unit.receipt_id
         before = last_written(self._opened.graph)
         self._opened.labels.complete(*self._maker.take(), receipt_id=receipt_id, before=before)
-        told = line_of(ox.Quad(self._graph, UNIT, ox.Literal(self._unit.model_dump_json()), META))
-        blocks: Blocks = {DEFAULT: self._lines, self._graph: self._lines, META: [*self._details, told]}
+        told = [line_of(quad) for quad in _told(self._unit)]
+        blocks: Blocks = {DEFAULT: self._lines, self._graph: self._lines, META: [*self._details, *told]}
         if len(self._lines) <= _ONE_UPDATE and self._maker.keeps_forms and not self._is_loading:
             count = len(set(self._lines))
             self._opened.graph.update(_joined([*_drop(replaces), insert_of(blocks), *_done(receipt_id, count)]))
@@ -132,6 +134,13 @@ class Writer:
         """Take out again what was loaded."""
         if self._is_loading:
             self._opened.graph.update(_joined(_drop([self._unit.receipt_id])))
+
+
+def _told(unit: GraphUnit) -> Iterator[ox.Quad]:
+    graph, source = graph_node(unit.receipt_id), unit.source
+    yield ox.Quad(graph, UNIT, ox.Literal(unit.model_dump_json()), META)
+    for name in sorted({source.uri, source.source_id, last_part(source.uri)}):
+        yield ox.Quad(graph, SOURCE, ox.Literal(name), META)
 
 
 def _joined(steps: Iterable[str]) -> str:
@@ -203,6 +212,7 @@ def _drop(receipt_ids: Sequence[str]) -> list[str]:
             f"DELETE WHERE {{ GRAPH {graph} {{ ?s ?p ?o }} }}",
             f"DROP SILENT GRAPH {graph}",
             f"DELETE WHERE {{ GRAPH {META} {{ {graph} {UNIT} ?unit }} }}",
+            f"DELETE WHERE {{ GRAPH {META} {{ {graph} {SOURCE} ?name }} }}",
             f"DELETE WHERE {{ GRAPH {META} {{ ?detail {graph} ?value }} }}",
         ]
     return steps
@@ -243,5 +253,6 @@ def _details_of(opened: Open, taken: Sequence[ox.Quad]) -> Iterator[ox.Quad]:
 
 def _end_of_empty(receipt_id: str) -> str:
     graph = graph_node(receipt_id)
-    told = f"GRAPH {META} {{ {graph} {UNIT} ?unit }}"
-    return f"DELETE {{ {told} }} WHERE {{ {told} FILTER NOT EXISTS {{ GRAPH {graph} {{ ?s ?p ?o }} }} }}"
+    told = f"GRAPH {META} {{ {graph} ?told ?value }}"
+    asked = f"VALUES ?told {{ {UNIT} {SOURCE} }} {told}"
+    return f"DELETE {{ {told} }} WHERE {{ {asked} FILTER NOT EXISTS {{ GRAPH {graph} {{ ?s ?p ?o }} }} }}"
