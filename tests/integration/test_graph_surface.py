@@ -375,6 +375,56 @@ async def test_what_an_application_exports_is_what_the_graph_says(tmp_path: Path
         assert (await read(system, "graph_export", format="nt")).code == "input_invalid"
 
 
+async def exported(system: Any, ending: str) -> str:
+    pieces: list[bytes] = []
+    ctx = RequestContext(system.profile.name, Role.RETRIEVE, by_application=True, sink=pieces.append)
+    await system.call("graph_export", {"format": ending}, role=Role.RETRIEVE, ctx=ctx)
+    return b"".join(pieces).decode()
+
+
+async def test_formats_with_graphs_say_who_asserts_what_and_every_format_comes_back(tmp_path: Path) -> None:
+    async with open_system(tmp_path / "first", **RDFLIB) as system:
+        first = await upsert(
+            system, triple("Ada", "knows", "Bo"), triple("Ada", "born", "1815-12-10", datatype="xsd:date")
+        )
+        second = await upsert(system, triple("Ada", "knows", "Bo"), text="Ada and Bo are friends.")
+        receipts = [outcome.receipts[0].receipt_id for outcome in (first, second)]
+        files = {ending: await exported(system, ending) for ending in ("nq", "trig", "ttl", "nt")}
+    lines = files["nq"].splitlines()
+    knows = "<urn:datamind:e:Ada> <urn:datamind:p:knows> <urn:datamind:e:Bo>"
+    assert sorted(line for line in lines if line.startswith(knows)) == sorted(
+        [f"{knows} .", *(f"{knows} <urn:datamind:r:{receipt}> ." for receipt in receipts)]
+    )
+    assert len(lines) == 5
+    assert all(receipt in files["trig"] for receipt in receipts)
+    assert not any(receipt in files[ending] for receipt in receipts for ending in ("ttl", "nt"))
+    assert not any("urn:datamind:x:" in text for text in files.values())
+    for ending, text in files.items():
+        file(tmp_path / ending, f"graph.{ending}", text)
+        async with open_system(tmp_path / ending, **RDFLIB) as fresh:
+            (receipt,) = (await write(fresh, "graph_import_path", path=f"graph.{ending}")).receipts
+            assert (receipt.status, receipt.result.items_written) == ("stored", 2)
+            assert sorted((await exported(fresh, "nt")).splitlines()) == sorted(files["nt"].splitlines())
+
+
+async def test_a_syntax_error_names_the_line_and_what_the_file_looks_like(tmp_path: Path) -> None:
+    good = "@prefix e: <urn:e:> .\n" + "".join(f"e:s{n} e:p e:o .\n" for n in range(498))
+    file(tmp_path, "late.ttl", good + "e:a e:p e:o e:q .\n" + good)
+    file(tmp_path, "json.ttl", '{"@id": "urn:a"}')
+    file(tmp_path, "turtle.nt", good)
+    async with open_system(tmp_path, **RDFLIB) as system:
+        said = {}
+        for name in ("late.ttl", "json.ttl", "turtle.nt"):
+            (receipt,) = (await write(system, "graph_import_path", path=name)).receipts
+            assert receipt.status == "failed"
+            said[name] = receipt.result.error.message
+        assert said["late.ttl"].count("line 500") == 1
+        assert "begins as" not in said["late.ttl"]
+        assert "let its name end in .jsonld" in said["json.ttl"]
+        assert "let its name end in .ttl" in said["turtle.nt"]
+        assert (await read(system, "graph_stats")).data["statements"] == 0
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

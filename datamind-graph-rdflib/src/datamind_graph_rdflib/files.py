@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import pyoxigraph as ox
@@ -25,6 +27,22 @@ FORMATS: Final = {
 }
 
 
+_HEAD_BYTES: Final = 256
+_LINE_AGAIN: Final = re.compile(r" \(line \d+\)$")
+_BEGINNINGS: Final = {
+    "application/rdf+xml": (".rdf", (b"<?xml", b"<rdf:rdf")),
+    "application/ld+json": (".jsonld", (b"{", b"[")),
+    "text/turtle": (".ttl", (b"@prefix", b"@base")),
+    "text/csv": (".csv", (b"subject,", b"subject;")),
+}
+WITH_GRAPHS: Final = ("application/n-quads", "application/trig")
+
+
+def write(quads: Iterator[Any], path: Path, media_type: str) -> None:
+    """Write them as a file."""
+    ox.serialize(quads, str(path), format=FORMATS[media_type])
+
+
 def parse(file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple | None]:
     """Triples in the order of the file.
 
@@ -42,7 +60,20 @@ def parse(file: BinaryIO, media_type: str, *, source_id: str) -> Iterator[Triple
         for quad in ox.parse(file, FORMATS[media_type], base_iri=base):
             yield _triple(quad, names)
     except (SyntaxError, ValueError) as error:
-        raise SourceUnreadable(f"the content is not {media_type}: {str(error)[:300]}") from None
+        # The engine says the line in its sentence, and again behind it.
+        what = _LINE_AGAIN.sub("", str(error))[:300]
+        file.seek(start)
+        raise SourceUnreadable(
+            f"the content is not well-formed {media_type}: {what}", hint=_hint(file, media_type)
+        ) from None
+
+
+def _hint(file: BinaryIO, media_type: str) -> str:
+    head = file.read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for other, (ending, beginnings) in _BEGINNINGS.items():
+        if head.startswith(beginnings) and other != media_type and media_type != "application/trig":
+            return f"It begins as {other} does; if it is that, let its name end in {ending}."
+    return ""
 
 
 class _Names:
@@ -51,14 +82,17 @@ class _Names:
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, Term] = {}
-        self._iris: dict[str, Term | None] = {}
+        self._iris: dict[str, Term] = {}
 
     def iri(self, value: str) -> Term | None:
-        if value in self._iris:
-            return self._iris[value]
+        known = self._iris.get(value)
+        if known is not None:
+            return known
         if len(self._iris) >= _REMEMBERED:
             self._iris.clear()
-        self._iris[value] = term = None if value.startswith(RESERVED) else Term(value)
+        if value.startswith(RESERVED):
+            return None
+        self._iris[value] = term = Term(value)
         return term
 
     def of(self, label: str) -> Term:
@@ -68,20 +102,17 @@ class _Names:
 
 
 def _triple(quad: Any, names: _Names) -> Triple | None:
-    subject, predicate, object_ = _node(quad.subject, names), _node(quad.predicate, names), _term(quad.object, names)
-    if subject is None or predicate is None or object_ is None:
+    subject, predicate, object_ = quad.subject, quad.predicate, quad.object
+    first = names.iri(subject.value) if type(subject) is ox.NamedNode else _term(subject, names)
+    relation = names.iri(predicate.value)
+    last = names.iri(object_.value) if type(object_) is ox.NamedNode else _term(object_, names)
+    if first is None or relation is None or last is None:
         return None
-    return Triple(subject, predicate, object_)
-
-
-def _node(part: Any, names: _Names) -> Term | None:
-    kind = type(part)
-    if kind is ox.NamedNode:
-        return names.iri(part.value)
-    return names.of(part.value) if kind is ox.BlankNode else None
+    return Triple(first, relation, last)
 
 
 def _term(part: Any, names: _Names) -> Term | None:
-    if type(part) is ox.Literal:
-        return from_engine(part) if part.direction is None else None
-    return _node(part, names)
+    kind = type(part)
+    if kind is ox.BlankNode:
+        return names.of(part.value)
+    return from_engine(part) if kind is ox.Literal and part.direction is None else None

@@ -61,6 +61,13 @@ def matching(opened: Open, where: TriplePattern) -> Iterator[Any]:
     return opened.graph.quads_for_pattern(subject, predicate, object_, graph)
 
 
+def with_assertions(opened: Open) -> Iterator[Any]:
+    """Quads of the default graph and of every receipt's, as of one moment."""
+    for quad in opened.graph.quads_for_pattern(None, None, None, None):
+        if quad.graph_name == DEFAULT or receipt_of(quad.graph_name):
+            yield quad
+
+
 def asserted_by(opened: Open, triples: Sequence[Triple]) -> list[tuple[AssertedBy, ...]]:
     """Oldest first; empty for what is not in the default graph."""
     units: dict[str, GraphUnit | None] = {}

@@ -105,6 +105,8 @@ class OxigraphReader:
     async def export(self, media_type: str) -> AsyncIterator[bytes]:
         """The graph in a file format; it is written to a temporary file first.
 
+        N-Quads and TriG hold every statement in the default graph, and again in the graph of each receipt.
+
         Raises:
             InputInvalid: No such format.
         """
@@ -177,6 +179,9 @@ class OxigraphStore(OxigraphReader):
 
 
 def _dump(opened: Open, path: Path, media_type: str) -> None:
+    if media_type in files.WITH_GRAPHS:
+        files.write(reading.with_assertions(opened), path, media_type)
+        return
     if media_type in files.FORMATS:
         opened.graph.dump(str(path), files.FORMATS[media_type], from_graph=DEFAULT)
         return

@@ -7,6 +7,8 @@ larger one goes through the engine's bulk loader in slices; what says that the w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
@@ -80,6 +82,7 @@ class Writer:
         self._maker = LineMaker()
         self._lines: list[str] = []
         self._details: list[str] = []
+        self._loader = _Loader(opened.graph)
         self._is_loading = False
 
     def add(self, assertions: Sequence[Assertion]) -> None:
@@ -97,8 +100,9 @@ class Writer:
         self._opened.labels.add(*self._maker.take())
         for start in range(0, len(self._lines), SLICE):
             some = self._lines[start : start + SLICE]
-            self._opened.graph.bulk_load(nquads_of({DEFAULT: some, self._graph: some}), ox.RdfFormat.N_QUADS)
+            self._loader.put(nquads_of({DEFAULT: some, self._graph: some}))
         if self._details:
+            self._loader.wait()
             self._opened.graph.update(insert_of({META: self._details}))
         self._lines.clear()
         self._details.clear()
@@ -107,6 +111,7 @@ class Writer:
         """Write the rest, and that the receipt asserts it; in one transaction, unless some was loaded."""
         if self._is_loading:
             self.load()
+        self._loader.close()
         receipt_id = self._unit.receipt_id
         before = last_written(self._opened.graph)
         self._opened.labels.complete(*self._maker.take(), receipt_id=receipt_id, before=before)
@@ -132,8 +137,39 @@ class Writer:
 
     def undo(self) -> None:
         """Take out again what was loaded."""
+        with suppress(Exception):  # what it failed with is why this is undone
+            self._loader.close()
         if self._is_loading:
             self._opened.graph.update(_joined(_drop([self._unit.receipt_id])))
+
+
+class _Loader:
+    """Loads slices in a thread of its own: the next one is made ready meanwhile."""
+
+    def __init__(self, graph: ox.Store) -> None:
+        self._graph = graph
+        self._pool: ThreadPoolExecutor | None = None
+        self._last: Future[None] | None = None
+
+    def put(self, quads: bytes) -> None:
+        """Load them once those before are; raises what these met."""
+        self.wait()
+        self._pool = self._pool or ThreadPoolExecutor(1)
+        self._last = self._pool.submit(self._graph.bulk_load, quads, ox.RdfFormat.N_QUADS)
+
+    def close(self) -> None:
+        """Wait for the last; may be called twice."""
+        try:
+            self.wait()
+        finally:
+            if self._pool is not None:
+                self._pool.shutdown()
+
+    def wait(self) -> None:
+        """Until the last is there; raises what it met."""
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
 
 
 def _told(unit: GraphUnit) -> Iterator[ox.Quad]:

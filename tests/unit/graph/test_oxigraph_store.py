@@ -105,6 +105,7 @@ def load_some(opened, triples):
     writer = writing.Writer(opened, make_unit("new"))
     writer.add(say(*triples))
     writer.load()
+    writer._loader.wait()
 
 
 async def test_a_failed_call_leaves_the_files_free(tmp_path):

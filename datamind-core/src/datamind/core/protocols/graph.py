@@ -267,7 +267,8 @@ class SupportsGraphFiles(Protocol):
 
     G1 The same content gives the same triples, blank nodes included; those of two sources are different.
     G2 Graph names of a file are left out: its statements are joined.
-    G3 ``export`` gives every statement once, as of one moment; reading it again gives the same statements.
+    G3 ``export`` gives every statement once, as of one moment; reading it again gives the same statements. A format
+    that names graphs may also give each statement in the graph of every receipt that asserts it.
     """
 
     @property
