@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datamind.agent import DataMind
-from datamind.core.errors import ConfigError, DataMindError
+from datamind.core.errors import ConfigError, DataMindError, InputInvalid
 from datamind.core.types import Role
 from datamind.testing.fakes import ScriptedApprover
 from tests.support.ledger_jobs import Agreeing
@@ -362,6 +362,10 @@ async def test_an_application_reads_all_pages_of_a_statement(tmp_path: Path, db:
         assert (len(table), table.total, table.kinds) == (2_500, 2_500, ("integer", "text"))
         assert table.to_arrow().column("code")[2_499].as_py() == "2499"
         assert len(await system.sql("SELECT * FROM n", max_rows=10)) == 10
+        nothing = await system.sql("SELECT * FROM n", max_rows=0)
+        assert (len(nothing), nothing.columns, nothing.total) == (0, ("n", "code"), 2_500)
+        with pytest.raises(InputInvalid):
+            await system.sql("SELECT * FROM n", max_rows=-1)
         assert (await system.sql("SELECT n FROM n WHERE n < 0")).columns == ("n",)
         with pytest.raises(DataMindError) as caught:
             await system.sql("DELETE FROM n")

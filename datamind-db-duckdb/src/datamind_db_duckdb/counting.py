@@ -69,5 +69,7 @@ def _count(part: bytes, delimiter: bytes, inside: bool) -> tuple[int, bool] | No
         closes += clean.count(b'"\r')
     if opens + closes != quotes or opens - closes != ends_inside - inside:
         return None
-    segments = clean[1:].translate(None, _OTHERS).split(_QUOTE)
-    return b"".join(segments[1 if inside else 0 :: 2]).count(b"\n"), ends_inside
+    marks = clean[1:].translate(None, _OTHERS)
+    if not inside and _QUOTE not in (lines := marks.replace(b'""', b"")):
+        return len(lines), False  # no field holds the end of a line
+    return b"".join(marks.split(_QUOTE)[1 if inside else 0 :: 2]).count(b"\n"), ends_inside

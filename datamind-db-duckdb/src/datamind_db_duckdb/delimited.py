@@ -7,6 +7,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
@@ -17,10 +18,11 @@ from datamind.capabilities.db.tabular.parsing import Rejects
 from datamind.capabilities.db.tabular.records import Delimited, Rejected
 from datamind.capabilities.db.tabular.shape import TextShape
 from datamind.capabilities.db.tabular.sources import Row, TextSource, opened_text
-from datamind_db_duckdb.counting import count_records
+from datamind_db_duckdb.counting import Census, count_records
 from datamind_db_duckdb.staging import make_batch, text_schema
 
 _BLOCK: Final = 4 * 1024 * 1024
+_SMALL: Final = 1024 * 1024
 _SLICE_ROWS: Final = 20_000
 _UTF8: Final = frozenset({"utf-8", "utf-8-sig", "ascii"})
 _MARK: Final = b"\xef\xbb\xbf"
@@ -64,25 +66,38 @@ def fast_batches(source: TextSource, rejects: Rejects | None = None) -> Iterator
     if shape.before or not is_usual or len(shape.names) == 1:
         raise Odd
     start = _start_of_data(source.file, shape.first_line)
-    census = count_records(source.file, shape.delimited.delimiter.encode())
-    if not census.is_plain:
-        raise Odd
-    source.file.seek(start)
-    ragged = _RaggedRows(source, rejects, has_line_for_each=census.lines == census.records)
+    with ThreadPoolExecutor(1) as apart:
+        counting = apart.submit(count_records, _Apart(source.file), shape.delimited.delimiter.encode())
+        if _size_of(source.file) - start < _SMALL:
+            wait([counting])  # such as a header alone, of which the parser makes an error
+        yield from _compared(source, rejects, counting)
+
+
+def _compared(source: TextSource, rejects: Rejects | None, counting: Future[Census]) -> Iterator[Any]:
+    """Batches, as long as the count that is made meanwhile does not say that the file is odd."""
+    ragged = _RaggedRows(source, rejects, counting)
     read = 0
-    for batch in _parsed(source, ragged) if census.records else ():
+    is_empty = counting.done() and not counting.result().records
+    for batch in () if is_empty else _parsed(source, ragged):
+        if counting.done() and not counting.result().is_plain:
+            raise Odd
         read += batch.num_rows
         yield batch
-    if ragged.seen_odd or read + (rejects.total if rejects else 0) != census.records:
+    census = counting.result()
+    if not census.is_plain or ragged.seen_odd or read + (rejects.total if rejects else 0) != census.records:
         raise Odd
+
+
+def _size_of(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 class _RaggedRows:
     """What becomes of rows that are not as wide as the header."""
 
-    def __init__(self, source: TextSource, rejects: Rejects | None, *, has_line_for_each: bool) -> None:
+    def __init__(self, source: TextSource, rejects: Rejects | None, counting: Future[Census]) -> None:
         self._shape = source.shape
-        self._has_line_for_each = has_line_for_each
+        self._counting = counting
         self.rejects = rejects
         self.seen_odd = self.seen = False
 
@@ -92,7 +107,8 @@ class _RaggedRows:
             return "error"
         width = len(self._shape.names)
         # Blank fields beyond the last column are no reason to reject a row, and a blank line is no row.
-        if not self._has_line_for_each or row.number is None or _has_blank_end(row.text, self._shape):
+        census = self._counting.result()
+        if census.lines != census.records or row.number is None or _has_blank_end(row.text, self._shape):
             self.seen_odd = True
             return "error"
         code = "too_many_fields" if row.actual_columns > width else "too_few_fields"

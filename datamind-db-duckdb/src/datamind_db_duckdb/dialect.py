@@ -6,9 +6,9 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from anyio.to_thread import run_sync
 
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from datamind.plugins import ProviderContext
     from datamind_db_duckdb.options import DuckDBOptions
 
+_T = TypeVar("_T")
 FILE_NAME: Final = "data.duckdb"
 _CATALOGUE_S: Final = 30.0
 _GRACE_S: Final = 1.0  # between the interrupt of a statement and the end of its process
+_LARGE_BYTES: Final = 16 * 1024**2  # of a file whose import takes longer than starting a process
 _MAX_STAGE_BYTES: Final = 16 * 1024**3
 _LOCK_POLL_S: Final = 0.02
 _LOCK_WAIT_S: Final = 5.0
@@ -94,24 +96,30 @@ class DuckDBDialect(DuckDBReader):
     async def load(self, request: TableImport, file: BinaryIO) -> TableOutcome:
         """Import a file: parsed in one process, stored in another, in one transaction."""
         asked = request.model_dump(mode="json")
-        known = await self._owner.ask("look", asked, deadline_s=self._import_s, retry=True)
+        is_large = os.fstat(file.fileno()).st_size > _LARGE_BYTES
+        look = self._owner.ask("look", asked, deadline_s=self._import_s, retry=True)
+        known = await (_beside(look, self._files.call("start", deadline_s=self._import_s)) if is_large else look)
         if known is None:
             stage = await run_sync(lambda: tempfile.TemporaryFile(dir=self._folder, buffering=0))  # noqa: SIM115
             try:
-                known = await self._load(asked, file, stage)
+                known = await self._load(asked, file, stage, is_large=is_large)
             finally:
                 stage.close()
         return TableOutcome.model_validate(known)
 
-    async def _load(self, asked: dict[str, Any], file: BinaryIO, stage: BinaryIO) -> Any:
+    async def _load(self, asked: dict[str, Any], file: BinaryIO, stage: BinaryIO, *, is_large: bool) -> Any:
         names = ("media_type", "key", "encoding", "delimiter", "header", "sheet")
         file.seek(0)
-        parsed = await self._files.call(
+        parse = self._files.call(
             "parse",
             {name: asked[name] for name in names},
             fds=[file.fileno(), stage.fileno()],
             deadline_s=self._import_s,
         )
+        prepare = self._owner.ask("prepare", {}, deadline_s=_CATALOGUE_S) if is_large else _nothing()
+        parsed = await _beside(parse, prepare)
+        if is_large:
+            await self._files.pause()  # what parsing took is given back before storing takes its own
         os.lseek(stage.fileno(), 0, os.SEEK_SET)
         plan = bytes(parsed.payloads[0])
         return await self._owner.ask("load", asked, plan, fds=[stage.fileno()], deadline_s=self._import_s, write=True)
@@ -224,6 +232,21 @@ class _Owner:
         self._is_closed = True
         await self._host.aclose()
         await self._lease.leave(self._release)
+
+
+async def _beside(work: Awaitable[_T], other: Awaitable[object]) -> _T:
+    """The result of ``work``, once both have ended; neither goes on when one fails."""
+    tasks = (asyncio.ensure_future(work), asyncio.ensure_future(other))
+    try:
+        return (await asyncio.gather(*tasks))[0]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def _nothing() -> None:
+    return None
 
 
 async def _decoded(reply: EngineReply) -> Any:

@@ -80,6 +80,7 @@ class DuckDBEngine:
             "describe": self._reading(lambda args: self._file.queries.describe(args["table"], args["sample"])),
             "query": self._reading(lambda args: self._file.queries.query(args)),
             "look": self._reading(lambda args: self._file.writes.look(args)),
+            "prepare": self._reading(lambda args: self._file.writes.prepare()),
             "load": self._load,
             "create": self._writing(lambda args: self._file.writes.create(args)),
             "drop": self._writing(lambda args: self._file.writes.drop(args)),

@@ -42,7 +42,10 @@ class FileReader:
     def __init__(self, folder: str, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
-        self.operations: Mapping[str, Callable[[EngineRequest], EngineReply]] = {"parse": self.parse}
+        self.operations: Mapping[str, Callable[[EngineRequest], EngineReply]] = {
+            "parse": self.parse,
+            "start": lambda request: EngineReply(),
+        }
 
     def parse(self, request: EngineRequest) -> EngineReply:
         """Read the first file, write the second; the answer's payload is JSON."""

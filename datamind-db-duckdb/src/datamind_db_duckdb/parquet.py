@@ -31,9 +31,9 @@ def stage_parquet(file: Any, key: Sequence[str], open_stage: Callable[[Any], Sta
         folded = {name.casefold() for name in key}
         keys = [place for place, name in enumerate(names) if name.casefold() in folded]
         rows = _write(parquet, schema, keys, open_stage)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError) as error:  # in words that may quote the file
         raise SourceUnreadable(
-            f"the file is no Parquet ({str(error)[:200]})", code="source_unreadable.parquet"
+            f"the file is no Parquet, or is damaged ({type(error).__name__})", code="source_unreadable.parquet"
         ) from None
     column = {"kind": "other", "format": "", "whole": 0, "scale": 0, "raw": False, "padded": False, "blank": False}
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -36,6 +37,10 @@ class Writes:
         if args["mode"] != "replace" and not args["force"] and self._catalogue.holds(held, args["source"]["source_id"]):
             return {"status": "unchanged", "rows": 0, "version": str(held.version)}
         return None
+
+    def prepare(self) -> None:
+        """Import what a load needs and reading does not, while a file is parsed elsewhere."""
+        importlib.import_module("pyarrow")
 
     def load(self, args: Mapping[str, Any], plan: Mapping[str, Any], stage: Any) -> Any:
         """Import what was staged."""

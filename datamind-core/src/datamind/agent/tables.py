@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from datamind.core.errors import Conflict, error_of
+from datamind.core.errors import Conflict, InputInvalid, error_of
 from datamind.core.outcome import ToolOutcome
 from datamind.core.result_table import ResultTable
 from datamind.core.types import Role
@@ -17,12 +17,15 @@ _PAGE_ROWS: Final = 1_000
 
 
 async def read_table(system: DataMind, statement: str, max_rows: int) -> ResultTable:
-    """The first rows of a result.
+    """The first rows of a result; of none the columns alone.
 
     Raises:
+        InputInvalid: ``max_rows`` is below 0.
         DataMindError: The statement was refused, failed or took too long.
         Conflict: A table changed between two pages.
     """
+    if max_rows < 0:
+        raise InputInvalid(f"max_rows is {max_rows}; it must be 0 or more")
     columns: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     rows: list[tuple[Any, ...]] = []
@@ -30,7 +33,7 @@ async def read_table(system: DataMind, statement: str, max_rows: int) -> ResultT
     async for page in read_pages(system, statement, max_rows=max_rows):
         columns, kinds, total = page.columns, page.kinds or kinds, page.total
         rows += page.rows
-    return ResultTable(columns, tuple(rows), kinds, total)
+    return ResultTable(columns, tuple(rows[:max_rows]), kinds, total)
 
 
 async def read_pages(

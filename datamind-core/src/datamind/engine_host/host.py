@@ -156,6 +156,11 @@ class EngineHost:
             finally:
                 await session.stop(request)
 
+    async def pause(self) -> None:
+        """End the child, and give its memory back, once what was asked is answered; the next request starts another."""
+        self._cancel_idle_timer()
+        await self._close_idle()
+
     async def aclose(self) -> None:
         """End the child (G14). Queued requests are refused, the one at work has ``close_s`` to finish."""
         self._closed = True

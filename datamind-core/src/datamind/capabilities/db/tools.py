@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Final, Literal
 from urllib.parse import quote
 
@@ -275,15 +275,19 @@ async def _load(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult
         with ctx.unit.file.opened() as kept:
             return await _writes(ctx).load(new, kept, ctx.unit)
     assert ctx.unit.content is not None  # planned with content
-    with tempfile.TemporaryFile() as file:  # engines read from a descriptor in another process
-        await anyio.to_thread.run_sync(_fill, file, ctx.unit.content)
+    file = await anyio.to_thread.run_sync(_filled, _writes(ctx).folder, ctx.unit.content)
+    with file:  # engines read from a descriptor in another process
         return await _writes(ctx).load(new, file, ctx.unit)
 
 
-def _fill(file: BinaryIO, content: bytes) -> None:
+def _filled(folder: Path, content: bytes) -> BinaryIO:
+    """A file of the folder that start-up clears of what a crash left, at its beginning."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by whoever asked for it
     file.write(content)
     file.flush()
     file.seek(0)
+    return file
 
 
 async def _create(args: CreateArguments, ctx: ToolContext) -> SurfaceWriteResult:
