@@ -106,6 +106,13 @@ def test_the_count_of_a_plain_file_is_that_of_its_records(rows: list[list[str]])
         assert census.records == len(rows)
 
 
+@pytest.mark.parametrize(
+    "text", ['a,b\n""x,1\n2,3\n4,5\n', 'a\tb\n"",\n1\t2\n', 'a,b\n"","x"\n"",""\n2,3\n', 'a,b\n"""x",1\n"",2\n']
+)
+def test_a_field_that_opens_twice_is_read_with_care(text: str, tmp_path: Path) -> None:
+    assert through_arrow(text.encode(), tmp_path) == with_care(text.encode())
+
+
 def test_what_does_not_add_up_is_not_read_fast() -> None:
     plain, gap = b"a,b\n1,2\n3,4\n", b"a,b\n1,2\n\n3,4\n"
     assert read_fast(plain) == 2

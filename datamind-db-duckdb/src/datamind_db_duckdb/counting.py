@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from io import RawIOBase
 from typing import BinaryIO, Final, NamedTuple
 
 _SLICE: Final = 4 * 1024 * 1024
@@ -27,7 +29,7 @@ class Census(NamedTuple):
 _ODD: Final = Census(0, 0, False)
 
 
-def count_records(file: BinaryIO, delimiter: bytes) -> Census:
+def count_records(file: BinaryIO | RawIOBase, delimiter: bytes) -> Census:
     """Count from the current position to the end. UTF-8, double quotes.
 
     Blank lines at the end are no records; whoever meets others must compare counts with care.
@@ -35,7 +37,7 @@ def count_records(file: BinaryIO, delimiter: bytes) -> Census:
     records = lines = 0
     inside, rest, last = False, b"", b""
     while True:
-        piece = file.read(_SLICE)
+        piece = file.read(_SLICE) or b""
         if len(rest) > _MAX_LINE:
             return _ODD
         part, newline, rest = (rest + (piece or b"\n" if rest else piece)).rpartition(b"\n")
@@ -60,7 +62,11 @@ def _count(part: bytes, delimiter: bytes, inside: bool) -> tuple[int, bool] | No
         return None
     if _QUOTE not in part:
         return (0 if inside else part.count(b"\n")), inside
-    clean = b"\n" + part.replace(b'""', b"")
+    clean = b"\n" + part
+    if b'""' in part:
+        if re.search(rb"[\n" + re.escape(delimiter) + rb']""(?![\n\r"' + re.escape(delimiter) + rb"])", clean):
+            return None  # a field that ends where it has begun, and goes on
+        clean = clean.replace(b'""', b"")
     quotes = clean.count(_QUOTE)
     ends_inside = inside != bool(quotes % 2)
     opens = clean.count(delimiter + _QUOTE) + clean.count(b'\n"')
