@@ -186,6 +186,15 @@ async def test_receipts_tell_lines_and_codes_and_never_text(tmp_path: Path, db: 
         assert "4711" not in receipt.model_dump_json() + stored.to_text()
 
 
+async def test_one_stray_nul_makes_no_other_alphabet_of_a_file(tmp_path: Path, db: dict[str, Any]) -> None:
+    async with open_system(tmp_path, **db) as system:
+        refused = await write(system, "db_import_csv", path=put(tmp_path, "t.csv", b"a,b\n1,\x00\n2,3\n"))
+        assert (status(refused), refused.code) == ("failed", "source_unreadable.binary")
+        wide = "a,b\n1,x\n".encode("utf-16-be")
+        assert status(await write(system, "db_import_csv", path=put(tmp_path, "w.csv", wide))) == "stored"
+        assert await query(system, "SELECT a, b FROM w") == [[1, "x"]]
+
+
 async def test_records_and_paths_go_in_without_a_model(tmp_path: Path, db: dict[str, Any]) -> None:
     async with open_system(tmp_path, **db) as system:
         assert (await system.ingest([{"sku": "007", "n": 1}, {"sku": "8", "n": 2}])).status == "stored"

@@ -14,6 +14,7 @@ SAMPLE_BYTES: Final = 256 * 1024
 Guess = Callable[[bytes], str]
 
 _MIN_VALID_SHARE: Final = 0.5
+_MIN_NUL_SHARE: Final = 0.3
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f]")
 
 
@@ -65,8 +66,8 @@ def _wide_encoding(sample: bytes) -> str:
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     head = sample[: 4096 if len(sample) > 4096 else len(sample) // 2 * 2]
-    if b"\0" not in head:
-        return ""
+    if b"\0" not in head or (head.isascii() and head.count(0) < _MIN_NUL_SHARE * len(head)):
+        return ""  # a stray NUL in plain text makes no other alphabet of it
     likely = [codec for codec in ("utf-16-le", "utf-16-be") if _looks_wide(head, codec)]
     return likely[0] if len(likely) == 1 else ""
 
