@@ -97,6 +97,12 @@ def crash(session: nox.Session) -> None:
 
 
 @nox.session(requires=["dev"])
+def assurance(session: nox.Session) -> None:
+    """Print the figures behind the promises about writes; name parts after ``--``, none means all; many minutes."""
+    session.run(PYTHON, "tests/assurance", *session.posargs)
+
+
+@nox.session(requires=["dev"])
 def lint(session: nox.Session) -> None:
     """Check style and formatting; ``-- --fix`` mends what it can."""
     fix = "--fix" in session.posargs

@@ -32,33 +32,38 @@ def wait_until_it_writes(child: Child, writes: int) -> None:
 def test_a74_processes_killed_at_random_moments_beside_one_that_lives(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    folder, names, dice = tmp_path_factory.mktemp("profile"), count(), random.Random(20260301)
+    with Forks(tmp_path_factory.mktemp("forks"), "tests.support.quicker", JOBS) as forks:
+        forks.preload(forks.run("tests.support.kill_jobs:modules_of_a_write"))
+        kill_at_random(forks, tmp_path_factory.mktemp("profile"), KILLS)
+
+
+def kill_at_random(forks: Forks, folder: Path, kills: int) -> None:
+    """Kill one of two writers so many times; afterwards everything that was told is there, once."""
+    names, dice = count(), random.Random(20260301)
     stop = folder / "stop"
 
     def start() -> Child:
         return forks.start(f"{JOBS}:write_until", folder=str(folder), name=f"w{next(names)}", stop=str(stop))
 
-    with Forks(tmp_path_factory.mktemp("forks"), "tests.support.quicker", JOBS) as forks:
-        forks.preload(forks.run("tests.support.kill_jobs:modules_of_a_write"))
-        working, all_of_them = [start(), start()], []
-        all_of_them += working
-        for number in range(KILLS):
-            victim = working.pop(number % 2)
-            wait_until_it_writes(victim, 1)
-            time.sleep(dice.random() * 0.03)
-            victim.signal(signal.SIGKILL)
-            assert victim.wait() == -signal.SIGKILL
-            working.append(start())
-            all_of_them.append(working[-1])
-        for child in working:
-            wait_until_it_writes(child, 1)
-        stop.touch()
-        assert [child.wait() for child in working] == [0, 0]
-        assert forks.run(f"{JOBS}:open_and_write", folder=str(folder))["is_error"] is False
-    check(folder, all_of_them)
+    working, all_of_them = [start(), start()], []
+    all_of_them += working
+    for number in range(kills):
+        victim = working.pop(number % 2)
+        wait_until_it_writes(victim, 1)
+        time.sleep(dice.random() * 0.03)
+        victim.signal(signal.SIGKILL)
+        assert victim.wait() == -signal.SIGKILL
+        working.append(start())
+        all_of_them.append(working[-1])
+    for child in working:
+        wait_until_it_writes(child, 1)
+    stop.touch()
+    assert [child.wait() for child in working] == [0, 0]
+    assert forks.run(f"{JOBS}:open_and_write", folder=str(folder))["is_error"] is False
+    check(folder, all_of_them, kills)
 
 
-def check(folder: Path, children: list[Child]) -> None:
+def check(folder: Path, children: list[Child], kills: int) -> None:
     lines = [line for child in children for line in said(child)]
     told = {line["key"]: line for line in lines if "receipts" in line}
     begun = {line["key"] for line in lines}
@@ -77,5 +82,5 @@ def check(folder: Path, children: list[Child]) -> None:
     assert len(disk["memories"]["default"]) == kinds["memory_save"] + 1, "and the one at the end"
     assert (surfaces["kb"], surfaces["skills"]) == (kinds["kb_add_text"], kinds["skill_upsert"])
     assert len(disk["skills"]) == kinds["skill_upsert"]
-    assert len(begun) - len(told) <= KILLS, "only what was killed is untold"
+    assert len(begun) - len(told) <= kills, "only what was killed is untold"
     assert list((folder / "storage" / "default" / "owners").iterdir()) == []

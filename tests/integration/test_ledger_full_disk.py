@@ -135,15 +135,21 @@ def test_a_small_file_system_that_is_full(forks: Forks, small_disk: Path, case: 
 
 @pytest.mark.parametrize("case", WRITES)
 def test_no_room_at_each_moment_in_turn(forks: Forks, tmp_path: Path, case: str) -> None:
-    trial = Trial(forks, case, tmp_path)
-    log = tmp_path / "moments.txt"
+    full_at_each_moment(forks, tmp_path, case)
+
+
+def full_at_each_moment(forks: Forks, folder: Path, case: str) -> int:
+    """How many moments of a write found the disk full; each ended as it should."""
+    trial = Trial(forks, case, folder)
+    log = folder / "moments.txt"
     forks.run(f"{JOBS}:write_with_little_room", case=case, folder=str(trial.copy("counted")), log=str(log))
-    ends = set()
+    ends = []
     for number, moment in enumerate(log.read_text().splitlines(), 1):
         if not moment.startswith(MOMENTS):
             continue
         place = trial.copy(str(number))
         told = forks.run(f"{JOBS}:write_with_little_room", case=case, folder=str(place), full_at=number)
-        ends.add(trial.check(place, told))
+        ends.append(trial.check(place, told))
         shutil.rmtree(place)
     assert "store_error.disk_full" in ends
+    return len(ends)

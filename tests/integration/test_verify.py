@@ -147,20 +147,22 @@ async def _citing(system: DataMind, statement: str) -> SavedAnswer:
 
 
 async def test_every_changed_digit_of_a_saved_answer_is_found(tmp_path: Path) -> None:
+    found, tried = await changed_digits_of_answers(tmp_path)
+    assert (found, tried) == (200, 200)
+
+
+async def changed_digits_of_answers(folder: Path) -> tuple[int, int]:
+    """How many changes of one digit of a saved answer, as JSON and as a page, were found, and how many there were."""
     chance = random.Random(20260401)
-    async with open_system(tmp_path, **OFFLINE) as system:
-        await fill(system, tmp_path)
-        saved = [await asked(system, QUESTIONS[kind]) for kind in ("text", "table", "memory", "tool")]
-        tried = 0
-        for one in saved:
+    found = []
+    async with open_system(folder, **OFFLINE) as system:
+        await fill(system, folder)
+        for one in [await asked(system, QUESTIONS[kind]) for kind in ("text", "table", "memory", "tool")]:
             for text in (to_json(one), to_html(one)):
-                places = [match.start() for match in re.finditer(r"\d", text)]
-                for place in chance.sample(places, 25):
+                for place in chance.sample([match.start() for match in re.finditer(r"\d", text)], 25):
                     other = str((int(text[place]) + chance.randint(1, 9)) % 10)
-                    changed = f"{text[:place]}{other}{text[place + 1 :]}"
-                    tried += 1
-                    assert await _is_found(system, changed), changed[max(0, place - 60) : place + 60]
-        print(f"{tried} of {tried} changed digits in saved answers found")
+                    found.append(await _is_found(system, f"{text[:place]}{other}{text[place + 1 :]}"))
+    return sum(found), len(found)
 
 
 async def _is_found(system: DataMind, text: str) -> bool:
@@ -171,24 +173,29 @@ async def _is_found(system: DataMind, text: str) -> bool:
 
 
 async def test_every_changed_digit_of_a_stored_source_is_found(tmp_path: Path) -> None:
-    """What lies in control.db is changed behind the back of the product."""
+    found, tried = await changed_digits_of_sources(tmp_path, tries=20)
+    assert (found, tried) == (20, 20)
+
+
+async def changed_digits_of_sources(folder: Path, tries: int) -> tuple[int, int]:
+    """The same of a text that control.db holds, changed behind the back of the product."""
     lines = [f"Locker {number} has the code {number * 7919 % 10_000:04d}." for number in range(100, 120)]
-    async with open_system(tmp_path, **OFFLINE) as system:
+    async with open_system(folder, **OFFLINE) as system:
         await write(system, "kb_add_text", text="\n\n".join(lines), title="Lockers")
         saved = await asked(system, "What is the code of locker 107?")
-    control = tmp_path / "storage" / "default" / "control.db"
+    control = folder / "storage" / "default" / "control.db"
     with sqlite3.connect(control) as db:
         ((hashed, body),) = db.execute(
             "SELECT content_hash, body FROM contents WHERE CAST(body AS TEXT) LIKE '%Locker 107%'"
         ).fetchall()
-        text = bytes(body)
-    places = [match.start() for match in re.finditer(rb"\d", text)]
-    for place in random.Random(5).sample(places, 20):
+    text, found = bytes(body), 0
+    for place in random.Random(5).sample([match.start() for match in re.finditer(rb"\d", text)], tries):
         changed = text[:place] + str((text[place] - 48 + 1) % 10).encode() + text[place + 1 :]
         with sqlite3.connect(control) as db:
             db.execute("UPDATE contents SET body = ? WHERE content_hash = ?", (changed, hashed))
-        async with open_system(tmp_path, **OFFLINE) as system:
-            assert "changed" in states(await system.verify(saved)), place
+        async with open_system(folder, **OFFLINE) as system:
+            found += "changed" in states(await system.verify(saved))
+    return found, tries
 
 
 async def test_an_answer_that_was_not_given_here_is_told(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ async def prepare(surface: str, name: str, folder: str) -> None:
     """The profile as the write finds it."""
     case = CASES[surface][name]
     write_files(Path(folder), case.files)
-    system = await _open(folder)
+    system = await open_with_engines(folder)
     for number, (tool, arguments) in enumerate(case.before):
         outcome = await system.call(tool, arguments, role=Role.STORE, ctx=request(system, f"before-{number}"))
         assert not outcome.is_error and outcome.receipts, outcome
@@ -200,7 +200,7 @@ async def write(
 ) -> dict[str, Any]:
     """The write of a case; its receipt is told at once, as an application would show it."""
     arm(action, at, log, with_children=True)
-    system = await _open(folder)
+    system = await open_with_engines(folder)
     before = await held(system, surface) if look else None
     if after_s >= 0:
         _kill_within_the_handler(after_s, spares_children)
@@ -218,12 +218,12 @@ async def write(
 async def recover(surface: str, name: str, folder: str, after_s: float, spares_children: bool) -> None:
     """The next start after a crash, killed too."""
     _kill_within_the_handler(after_s, spares_children)
-    await (await _open(folder)).aclose()
+    await (await open_with_engines(folder)).aclose()
 
 
 async def recover_and_retry(surface: str, name: str, folder: str) -> dict[str, Any]:
     """The next start after a crash, and the same call again with the same key."""
-    system = await _open(folder)
+    system = await open_with_engines(folder)
     recovered = {"held": await held(system, surface), "ledger": ledger_of(folder)}
     outcome = await _call(system, CASES[surface][name])
     retried = {**spell(outcome), "held": await held(system, surface), "ledger": ledger_of(folder)}
@@ -263,7 +263,8 @@ async def _chunks(system: DataMind) -> list[str]:
     return lines
 
 
-async def _open(folder: str) -> DataMind:
+async def open_with_engines(folder: str) -> DataMind:
+    """A system on real engines, whose person agrees to everything."""
     return await build_datamind(settings_in(folder, kb={"backend": KB}), host=HOST, approver=Agreeing())
 
 

@@ -152,7 +152,11 @@ CREATE TABLE embedding_cache (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: Final = (_V1,)
+_V2: Final = """
+CREATE INDEX receipts_surface ON receipts (surface, seq);
+"""
+
+MIGRATIONS: Final = (_V1, _V2)
 """Statement ``i`` takes a file from version ``i`` to ``i + 1``; an entry never changes once released."""
 
 
