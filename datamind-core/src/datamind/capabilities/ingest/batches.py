@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intent import Intent, Proposal
@@ -60,7 +60,7 @@ async def write_together(
 ) -> list[IngestReceipt]:
     """A receipt for each, in their order: one transaction of intents, one commit of the store, one of receipts.
 
-    A crash leaves intents that are recovered one by one.
+    A crash leaves intents for ``recover_together``.
 
     Raises:
         StoreError: What was applied could not be confirmed; its receipts come at the next start.
@@ -82,20 +82,53 @@ async def _ends(
     spec: ToolSpec, intents: Sequence[Intent], ctx: ToolContext, control: Control, sides: Sides, sync: Sync
 ) -> list[_End]:
     assert spec.batch is not None  # may_share
-    ends: list[_End] = [(result, "") for result in await _applied(spec, spec.batch, intents, ctx)]
+    return await _confirm(spec, intents, await _applied(spec, spec.batch, intents, ctx), ctx, control, sides, sync)
+
+
+async def recover_together(
+    spec: ToolSpec, intents: Sequence[Intent], ctx: ToolContext, control: Control, sides: Sides, sync: Sync
+) -> list[IngestReceipt]:
+    """Finish units of one tool that a dead process left, in one commit; what it had committed is found there.
+
+    Raises:
+        Exception: One of them meets a fault. None is finished, and each may be recovered by itself.
+    """
+    assert spec.batch is not None
+    full = [await control.intents.with_content(intent) for intent in intents]
+    results: list[SurfaceWriteResult] = []
+    for found in await spec.batch.apply(_units(spec, full, ctx)):
+        if isinstance(found, Exception):
+            raise found
+        results.append(found)
+    ends = await _confirm(spec, full, results, ctx, control, sides, sync)
+    return await control.intents.finish_all([(one, *end) for one, end in zip(full, ends, strict=True)])
+
+
+async def _confirm(
+    spec: ToolSpec,
+    intents: Sequence[Intent],
+    results: Sequence[SurfaceWriteResult],
+    ctx: ToolContext,
+    control: Control,
+    sides: Sides,
+    sync: Sync,
+) -> list[_End]:
+    """The results after a sync and a look at the store."""
+    assert spec.batch is not None
+    ends: list[_End] = [(result, "") for result in results]
     written = [number for number, (result, _) in enumerate(ends) if result.status not in ("failed", "denied")]
     if not written:
         return ends
-    results = [ends[number][0] for number in written]
+    stored = [ends[number][0] for number in written]
     try:
         await sync(spec.surface, control.profile)
-        found = await spec.batch.read_back(results, replace(ctx, side=sides.read))
+        found = await spec.batch.read_back(stored, replace(ctx, side=sides.read))
     except Exception as error:
         if is_unconfirmed(spec, error):
             raise unconfirmed(spec, intents[written[0]], error) from error
         confirmed: list[_End] = [(failed(spec, error), "")] * len(written)
     else:
-        confirmed = [_confirmed(spec, result, seen) for result, seen in zip(results, found, strict=True)]
+        confirmed = [_confirmed(spec, result, seen) for result, seen in zip(stored, found, strict=True)]
     for number, end in zip(written, confirmed, strict=True):
         ends[number] = end
     return ends
@@ -104,12 +137,15 @@ async def _ends(
 async def _applied(
     spec: ToolSpec, batch: BatchHandlers, intents: Sequence[Intent], ctx: ToolContext
 ) -> list[SurfaceWriteResult]:
-    units = [(spec.unit_arguments(intent.args), replace(ctx, unit=intent.unit)) for intent in intents]
     try:
-        results = await batch.apply(units)
+        results = await batch.apply(_units(spec, intents, ctx))
     except Exception as error:
-        results = [error] * len(units)
+        results = [error] * len(intents)
     return [failed(spec, result) if isinstance(result, Exception) else result for result in results]
+
+
+def _units(spec: ToolSpec, intents: Sequence[Intent], ctx: ToolContext) -> list[tuple[Any, ToolContext]]:
+    return [(spec.unit_arguments(intent.args), replace(ctx, unit=intent.unit)) for intent in intents]
 
 
 def _confirmed(spec: ToolSpec, result: SurfaceWriteResult, found: ReadBack) -> _End:

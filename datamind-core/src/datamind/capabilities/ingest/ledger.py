@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import anyio
@@ -12,7 +13,7 @@ import anyio
 from datamind.capabilities.control.control import Control
 from datamind.capabilities.control.intent import Intent, Proposal, request_hash
 from datamind.capabilities.control.turns import POLL_S, WAIT_S, still_running
-from datamind.capabilities.ingest.batches import Batch, Sync, may_share, write_together
+from datamind.capabilities.ingest.batches import Batch, Sync, may_share, recover_together, write_together
 from datamind.capabilities.ingest.outcomes import (
     failed,
     foreseen,
@@ -196,14 +197,26 @@ class IngestLedger:
         """
         if not control.intents.has_open_intents():
             return ()
-        receipts = []
-        for intent in await control.intents.open_intents():
-            spec = catalogue.get(intent.tool)
+        receipts: list[IngestReceipt] = []
+        for (tool, _), group in groupby(await control.intents.open_intents(), _together):
+            spec, intents = catalogue.get(tool), list(group)
             if spec is None:
-                log.warning("an unfinished write waits: no tool %s is installed", intent.tool)
-                continue
-            receipts.append(await self._recover_one(spec, intent, control))
-        return [receipt for receipt in receipts if receipt is not None]
+                log.warning("an unfinished write waits: no tool %s is installed", tool)
+            else:
+                receipts += await self._recover_run(spec, intents, control)
+        return receipts
+
+    async def _recover_run(self, spec: ToolSpec, intents: Sequence[Intent], control: Control) -> list[IngestReceipt]:
+        """Units of one call, which may have been written together: then they are finished together."""
+        ctx = self._context_of(intents[0])
+        if len(intents) > 1 and spec.batch is not None and not any(intent.result for intent in intents):
+            try:
+                async with keeping_leases():
+                    return await recover_together(spec, intents, ctx, control, self.sides, self.sync)
+            except Exception as error:
+                log.info("unfinished writes of %s are finished one by one: %s", spec.name, error)
+        found = [await self._recover_one(spec, intent, control) for intent in intents]
+        return [receipt for receipt in found if receipt is not None]
 
     async def replay(
         self, catalogue: Mapping[str, ToolSpec], control: Control, surface: DataSurface
@@ -287,6 +300,10 @@ async def _handled(spec: ToolSpec, intent: Intent, ctx: ToolContext) -> SurfaceW
     if not isinstance(result, SurfaceWriteResult):
         raise ToolFailed(f"{spec.name} returned no write result")
     return result
+
+
+def _together(intent: Intent) -> tuple[str, str]:
+    return intent.tool, intent.trace_id
 
 
 async def _in_turn(
