@@ -230,6 +230,29 @@ async def test_what_could_not_be_synced_has_its_receipts_at_the_next_start(
         assert len(contents(await read(system, "kb_search", query="weir", top_k=20))) == len(PLANTS)
 
 
+@pytest.mark.parametrize("together", [True, False])
+async def test_what_a_dead_process_left_is_finished_in_one_commit_or_one_by_one(
+    tmp_path: Path, notes: Path, commits: list[int], monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    async def refusing(*args: Any) -> None:
+        raise StoreError("the disk does not answer", code="store_error.busy", retryable=True)
+
+    async with open_system(tmp_path) as system:
+        with monkeypatch.context() as patch:
+            patch.setattr(batches, "_ends", refusing)
+            with pytest.raises(StoreError):
+                await system.ingest(notes)
+        assert (await system.services.control.receipts.count(), commits) == (0, [])
+        system.services.control.intents._owner.release()  # as if the process had died
+    if not together:
+        monkeypatch.setattr(batches, "_confirm", refusing)  # a fault that one of them meets
+    async with open_system(tmp_path) as system:
+        receipts = await system.receipts.latest(limit=50)
+        assert [receipt.status for receipt in receipts] == ["stored"] * len(PLANTS)
+        assert len(contents(await read(system, "kb_search", query="weir", top_k=20))) == len(PLANTS)
+        assert commits == [len(PLANTS)] + ([] if together else [1] * len(PLANTS))
+
+
 async def test_under_a_key_each_file_is_a_write_of_its_own(tmp_path: Path, notes: Path, commits: list[int]) -> None:
     async with open_system(tmp_path) as system:
         first = await system.ingest(notes, idempotency_key="autumn")
