@@ -36,6 +36,8 @@ BUILT_IN: Final = {
     "verify": "Check an answer again: is what it cites still there?",
     "tools": "List the tools of both agents.",
     "plugins": "List the installed plugins, broken ones too.",
+    "export": "Write a profile to one file.",
+    "import": "Make a profile of such a file.",
     "profiles": "List the profiles.",
     "config": "Show the settings.",
     "kb": "See to the knowledge base: status, add-chunks, optimize, reindex.",

@@ -18,7 +18,7 @@ def check_target(target: Path, *, replace: bool) -> None:
         NotFound: There is no such folder.
     """
     from datamind.core.errors import InputInvalid
-    from datamind_cli.exporting import check_free
+    from datamind.core.new_file import check_free
 
     if target.suffix.lower() not in (".html", ".json"):
         raise InputInvalid(f"an answer is saved as .html or .json, not {target.name[:80]!r}", hint="Name it so.")
@@ -31,8 +31,8 @@ def write_saved(saved: SavedAnswer, target: Path) -> None:
     Raises:
         StoreError: The disk does not take it.
     """
+    from datamind.core.new_file import written_file
     from datamind.core.saved_page import to_html, to_json
-    from datamind_cli.exporting import written_file
 
     text = to_html(saved) if target.suffix.lower() == ".html" else to_json(saved)
     with written_file(target, replace=True) as file:

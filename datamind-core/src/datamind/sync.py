@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from datamind.agent import build_datamind
 from datamind.agent.direct import IngestSource
+from datamind.agent.exporting import ExportReport
 from datamind.agent.facade import DataMind
 from datamind.capabilities.control.trace import Trace
 from datamind.config.settings import Settings
@@ -104,6 +105,10 @@ class SyncDataMind:
     def verify(self, answer: SavedAnswer | SavedFile | str) -> Verification:
         """See ``DataMind.verify``."""
         return self._call(self._system.verify(answer))
+
+    def export(self, path: str | Path, **options: Any) -> ExportReport:
+        """See ``DataMind.export``; ``datamind.agent.import_profile`` makes a profile of the file."""
+        return self._call(self._system.export(path, **options))
 
     def undo(self, asked: str = "") -> StoreResult:
         """See ``DataMind.undo``."""

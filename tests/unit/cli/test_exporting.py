@@ -8,7 +8,7 @@ import os
 import pytest
 
 from datamind.core.errors import InputInvalid, StoreError
-from datamind_cli.exporting import written_file
+from datamind.core.new_file import written_file
 
 
 @pytest.fixture(params=["hard links", "no hard links"])

@@ -245,7 +245,7 @@ def export(ctx: click.Context, file: Path, force: bool) -> int:
 
 async def _export(state: State, file: Path, *, force: bool) -> ExitCode:
     from datamind.core.errors import InputInvalid
-    from datamind_cli.exporting import written_file
+    from datamind.core.new_file import written_file
 
     if not file.suffix:
         raise InputInvalid(f"{file.name[:80]!r} has no ending that names a format", hint="Call it graph.ttl.")

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from datamind.agent.builder import build_agent, build_datamind, build_store_agent
     from datamind.agent.facade import DataMind, RetrieveAgent, StoreAgent
+    from datamind.agent.importing import import_profile
 
-__all__ = ["DataMind", "RetrieveAgent", "StoreAgent", "build_agent", "build_datamind", "build_store_agent"]
+__all__ = [
+    "DataMind",
+    "RetrieveAgent",
+    "StoreAgent",
+    "build_agent",
+    "build_datamind",
+    "build_store_agent",
+    "import_profile",
+]
 
 _MODULE_OF = {
     **dict.fromkeys(("build_agent", "build_datamind", "build_store_agent"), "builder"),
     **dict.fromkeys(("DataMind", "RetrieveAgent", "StoreAgent"), "facade"),
+    "import_profile": "importing",
 }
 
 

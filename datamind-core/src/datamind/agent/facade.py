@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from datamind.agent.base import AgentEvent, AgentLoopConfig, AgentLoopProtocol, LoopParts, LoopTurn
 from datamind.agent.direct import Direct, IngestSource
+from datamind.agent.exporting import ExportReport, export_profile
 from datamind.agent.history import repair
 from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
@@ -22,6 +24,7 @@ from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.trace import Trace, find_trace
 from datamind.config.profile import Profile
 from datamind.config.settings import Settings
+from datamind.core.archive import Tell
 from datamind.core.context import RequestContext, bind_request
 from datamind.core.dispatch import Gate, dispatch
 from datamind.core.errors import DataMindError, InputInvalid
@@ -253,6 +256,25 @@ class DataMind:
         """
         saved = await make_saved(self, answer) if isinstance(answer, str) else answer
         return await verify_saved(self, *(saved if isinstance(saved, SavedFile) else (saved,)))
+
+    async def export(
+        self, path: Path | str, *, replace: bool = False, with_audit_key: bool = False, tell: Tell | None = None
+    ) -> ExportReport:
+        """Write the whole profile to one file, which ``import_profile`` makes a profile of again.
+
+        The lease of the profile is held meanwhile. Global memories and the user's own files stay.
+
+        Args:
+            path: Where to; it is there whole and synced, or not at all.
+            replace: Whether a file that is there may go.
+            with_audit_key: Take the key of the audit chain along: whoever has it can sign records.
+            tell: Called with the bytes done and the name of the file at hand.
+
+        Raises:
+            InputInvalid: ``.file_exists``: there is a file, and it may not go.
+            StoreError: The profile is in use, a store cannot be read, or the disk is full.
+        """
+        return await export_profile(self, Path(path), replace=replace, with_audit_key=with_audit_key, tell=tell)
 
     async def trace(self, asked: str) -> Trace:
         """The chain that an answer's trace id, an evidence id or a receipt id belongs to.

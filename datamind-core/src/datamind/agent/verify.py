@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from datamind.agent.evidence import EvidenceNormalizer
 from datamind.agent.rereading import Reread, reread
 from datamind.capabilities.control.answers import StoredAnswer
+from datamind.capabilities.control.moving import former_names
 from datamind.capabilities.control.trace import find_trace
 from datamind.core.errors import IntegrityError, NotFound, SurfaceUnavailable
 from datamind.core.evidence import Citation, Claims, Evidence, InferenceResult, TextLocator
@@ -102,7 +103,8 @@ def _inner_problems(result: InferenceResult) -> Iterable[str]:
 
 async def _differences(system: DataMind, saved: SavedAnswer, kept: StoredAnswer | None) -> Sequence[str]:
     """What differs from the answer that the profile keeps, and from the hash in its audit."""
-    if saved.profile != system.profile.name:
+    former = await former_names(system.services.control.db)
+    if saved.profile not in (system.profile.name, *former):
         return [f"it was given by profile {saved.profile!r}, this is {system.profile.name!r}"]
     if kept is None:
         return [f"profile {saved.profile!r} keeps no answer {saved.result.trace_id!r}, so nothing says it was given"]

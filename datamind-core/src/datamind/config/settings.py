@@ -58,6 +58,19 @@ class Settings(Sections):
         """Settings with the flags of a command line, by dotted key, between call and environment."""
         return cls(_flags=flags, **call)
 
+    def for_profile(self, profile: Profile) -> Settings:
+        """The same call, flags and environment over another profile, with the file that this one has."""
+        call: dict[str, dict[str, Any]] = {"data": {"profile": profile.name, "base_dir": profile.base_dir}}
+        for key, value in self._values():
+            section, name, *option = key.split(".", 2)
+            if section != "data" and self._sources.get(key, (Origin.DEFAULT, ""))[0] in (Origin.CALL, Origin.FLAG):
+                table = call.setdefault(section, {})
+                if option:
+                    table.setdefault(name, {})[option[0]] = value
+                else:
+                    table[name] = value
+        return Settings(**call)
+
     def origins(self) -> list[SettingOrigin]:
         """Every setting in the order of the documentation, each option of a provider by its own key."""
         return [self._origin(key, value) for key, value in self._values()]

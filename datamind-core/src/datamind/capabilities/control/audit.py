@@ -21,11 +21,15 @@ _KEY_BYTES = 32
 
 
 class AuditChain:
-    """Appends records of one profile. Each holds the hash of the one before and a MAC of a key kept elsewhere."""
+    """Appends records of one profile. Each holds the hash of the one before and a MAC of a key kept elsewhere.
+
+    A profile that was imported goes on with a key of its own: ``epoch`` of a record says which key its MAC is of.
+    """
 
     def __init__(self, key_folder: Path) -> None:
         self._key_folder = key_folder
         self._key: bytes | None = None
+        self._epoch = 0
 
     def append(
         self, connection: sqlite3.Connection, kind: str, *, trace_id: str, receipt_id: str = "", **fields: Any
@@ -43,15 +47,21 @@ class AuditChain:
         mac = hmac.new(self._load_key(connection), hashed.encode(), hashlib.sha256).hexdigest()
         connection.execute(
             "INSERT INTO audit (seq, at, trace_id, receipt_id, body, prev, hash, mac, epoch)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-            (seq, at, trace_id, receipt_id, body, prev, hashed, mac),
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (seq, at, trace_id, receipt_id, body, prev, hashed, mac, self._epoch),
         )
         return seq
+
+    def key_file(self, name: str) -> Path:
+        """Where the key of this name is kept."""
+        return self._key_folder / f"{name}.key"
 
     def _load_key(self, connection: sqlite3.Connection) -> bytes:
         if self._key is None:
             name = connection.execute("SELECT value FROM meta WHERE key = 'profile_uid'").fetchone()["value"]
-            path = self._key_folder / f"{name}.key"
+            path = self.key_file(name)
+            row = connection.execute("SELECT value FROM meta WHERE key = 'audit_epoch'").fetchone()
+            self._epoch = int(row["value"]) if row else 0
             try:
                 self._key = _read_or_make_key(path)
             except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -178,6 +179,20 @@ def check_file(connection: sqlite3.Connection, path: Path) -> None:
             retryable=False,
             hint="Move it away, or set data.base_dir to another folder.",
         )
+
+
+def objects_of(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    """Every table, index, view and trigger of a file, with the statement that made it."""
+    return {tuple(row) for row in connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_master")}
+
+
+def objects_at(version: int) -> set[tuple[str, ...]]:
+    """Those of a file of this version, with nothing that somebody else added."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for script in MIGRATIONS[:version]:
+            for statement in _statements(script):
+                connection.execute(statement)
+        return objects_of(connection)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

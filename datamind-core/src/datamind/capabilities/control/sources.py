@@ -144,6 +144,22 @@ class SourceLog:
         content = await self._db.read(lambda db: self._contents.read(db, content_hash))
         return content.decode("utf-8")
 
+    async def saved(self, surface: DataSurface) -> Sequence[tuple[object, ...]]:
+        """Everything that is known of a surface's sources, for ``restore``."""
+        query = "SELECT * FROM sources WHERE surface = ?"
+        return await self._db.read(lambda db: [tuple(row) for row in db.execute(query, (surface,))])
+
+    async def restore(self, surface: DataSurface, saved: Sequence[tuple[object, ...]]) -> None:
+        """What was known before writes were repeated: when each version came and went is no other time for that."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM sources WHERE surface = ?", (surface,))
+            if saved:
+                marks = ", ".join("?" * len(saved[0]))
+                db.executemany(f"INSERT INTO sources VALUES ({marks})", saved)  # noqa: S608 - marks only
+
+        await self._db.write(work)
+
     def counts_now(self) -> dict[str, int]:
         """Active sources by surface. Blocking, for planning."""
         query = "SELECT surface, count(*) AS n FROM sources WHERE state = 'active' GROUP BY surface"

@@ -40,11 +40,13 @@ class Repairs:
         self._lease = lease
         self._seen: set[DataSurface] = set()
         self._locks: dict[DataSurface, anyio.Lock] = {}
+        self._stores: dict[DataSurface, Open] = {}
         self.replay: Replay | None = None
         self.done: dict[DataSurface, Repair] = {}
 
     def watched(self, surface: DataSurface, open_store: Open) -> Open:
         """The same store, looked at before it is used first."""
+        self._stores[surface] = open_store
 
         async def open_watched() -> Any:
             store = await open_store()
@@ -68,19 +70,44 @@ class Repairs:
             reason = await self._reason(surface, store)  # another process may have repaired it meanwhile
             if not reason:
                 return
-            control = self._control_of()
-            await control.repairs.begin(surface)
-            moved_to = await store.set_aside()
-            token = _REPAIRING.set(True)
-            try:
-                writes, missing = await replay(control, surface)
-            finally:
-                _REPAIRING.reset(token)
-            at = now()
-            repair = Repair(surface=surface, at=at, reason=reason, moved_to=moved_to, writes=writes, missing=missing)
-            await control.repairs.finish(repair)
-        self.done[surface] = repair
+            repair = await self._refill(surface, store, replay, reason)
         log.warning("%s: %s", surface, repair)
+
+    async def rebuild(self, surface: DataSurface, reason: str) -> Repair | None:
+        """Fill a store again from control.db, whatever its state; its files are set aside.
+
+        None where nothing was ever written, or where the store is not filled from writes.
+
+        Raises:
+            StoreError: It is in use, or its files cannot be moved.
+        """
+        open_store = self._stores.get(surface)
+        if open_store is None or self.replay is None or not await self._control_of().intents.has_applied(surface):
+            return None
+        store = await open_store()
+        if not isinstance(store, SupportsRepair):
+            return None
+        self._seen.discard(surface)  # whoever comes now waits
+        async with self._locks.setdefault(surface, anyio.Lock()), keeping_leases(), self._lease.use():
+            repair = await self._refill(surface, store, self.replay, reason)
+            self._seen.add(surface)
+        return repair
+
+    async def _refill(self, surface: DataSurface, store: SupportsRepair, replay: Replay, reason: str) -> Repair:
+        control = self._control_of()
+        await control.repairs.begin(surface)
+        moved_to, sources = await store.set_aside(), await control.sources.saved(surface)
+        token = _REPAIRING.set(True)
+        try:
+            writes, missing = await replay(control, surface)
+        finally:
+            _REPAIRING.reset(token)
+        await control.sources.restore(surface, sources)
+        at = now()
+        repair = Repair(surface=surface, at=at, reason=reason, moved_to=moved_to, writes=writes, missing=missing)
+        await control.repairs.finish(repair)
+        self.done[surface] = repair
+        return repair
 
     async def _reason(self, surface: DataSurface, store: SupportsRepair) -> str:
         """Why the store has to be filled again; empty when it need not be.
