@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from datamind.capabilities.db.tabular.names import quoted
@@ -105,9 +106,7 @@ class ParquetPages:
     """
 
     def __init__(self, file: Any, columns: Sequence[Any], as_text: frozenset[str] = frozenset()) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-
+        pa, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         self._pa = pa
         self.as_text = as_text
         fields = [pa.field(column.name, pa.string() if column.name in as_text else _type(pa, column))
