@@ -184,17 +184,20 @@ class Bench:
 
     def forge(self, request: EngineRequest) -> None:
         """Writes what it likes to the channel, in place of an answer."""
-        for found in gc.get_objects():
-            if type(found) is socket.socket:
-                for payload in request.payloads:
-                    found.sendall(payload)
+        for found in _sockets():
+            for payload in request.payloads:
+                found.sendall(payload)
         time.sleep(60)
 
     def hang_up(self, request: EngineRequest) -> None:
-        for found in gc.get_objects():
-            if type(found) is socket.socket:
-                found.close()
+        for found in _sockets():
+            found.close()
         time.sleep(60)
+
+
+def _sockets() -> list[socket.socket]:
+    gc.unfreeze()  # what was there before the engine is hidden from the collector
+    return [found for found in gc.get_objects() if type(found) is socket.socket]
 
 
 def _is_open(descriptor: int) -> bool:

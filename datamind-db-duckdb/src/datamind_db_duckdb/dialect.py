@@ -264,7 +264,7 @@ def _owner_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
     }
     return EngineSpec(
         name="duckdb",
-        factory="datamind_db_duckdb.engine:open_engine",
+        factory="datamind_db_duckdb.children:open_engine",
         options={"path": str(folder / FILE_NAME), "config": config},
         limits=EngineLimits(address_space_bytes=options.address_space),
         environment={"MALLOC_ARENA_MAX": "2"},
@@ -275,7 +275,7 @@ def _owner_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
 def _files_spec(folder: Path, options: DuckDBOptions) -> EngineSpec:
     return EngineSpec(
         name="table files",
-        factory="datamind_db_duckdb.files:open_files",
+        factory="datamind_db_duckdb.children:open_files",
         options={"folder": str(folder), "max_bytes": _MAX_STAGE_BYTES},
         limits=EngineLimits(address_space_bytes=options.address_space),
         environment={"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"},

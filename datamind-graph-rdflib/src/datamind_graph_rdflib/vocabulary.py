@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyoxigraph as ox
 
 from datamind.core.errors import InputInvalid
-from datamind.core.protocols.graph import LANG_STRING, XSD_STRING, Term, Triple
+from datamind.core.protocols.terms import LANG_STRING, XSD_STRING, Term, Triple
 
 DEFAULT: Final = ox.DefaultGraph()
 META: Final = ox.NamedNode("urn:datamind:x:meta")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -29,6 +30,9 @@ def main(descriptor: int, parent: int) -> None:
         _run(Channel(sock))
     except ParentGone:
         sys.exit(1)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # the engine has flushed; to take every module apart would keep who waits for the end
 
 
 def _die_with(parent: int) -> None:
@@ -51,14 +55,25 @@ def _run(channel: Channel) -> None:
     channel.max_bytes = boot["max_bytes"]
     try:
         _limit(**boot["limits"])
-        module, _, name = boot["factory"].partition(":")
-        operations = {"close": _do_nothing, **getattr(import_module(module), name)(boot["options"]).operations}
+        operations = {"close": _do_nothing, **_made(boot["factory"], boot["options"]).operations}
         channel.send({"id": 0, "kind": "end", "value": None})
     except Exception as error:
         _print_traceback(error)
         channel.send({"id": 0, "kind": "error", "error": describe_failure(error, boot["name"], "start")})
     else:
         _Server(channel, boot["name"], operations).serve()
+
+
+def _made(factory: str, options: Mapping[str, Any]) -> Any:
+    """The engine; what is loaded for it stays, so the garbage collector looks at none of it."""
+    module, _, name = factory.partition(":")
+    gc.disable()
+    try:
+        engine = getattr(import_module(module), name)(options)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return engine
 
 
 def _print_traceback(error: Exception) -> None:

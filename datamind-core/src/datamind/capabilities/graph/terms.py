@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from datamind.core.errors import InputInvalid
-from datamind.core.protocols.graph import LANG_STRING, XSD_STRING, Term, Triple
+from datamind.core.protocols.terms import LANG_STRING, XSD_STRING, Term, Triple
 
 ENTITY: Final = "urn:datamind:e:"
 PREDICATE: Final = "urn:datamind:p:"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
+from datamind.core.protocols.terms import LANG_STRING as LANG_STRING
+from datamind.core.protocols.terms import XSD_STRING as XSD_STRING
+from datamind.core.protocols.terms import Term as Term
+from datamind.core.protocols.terms import Triple as Triple
 from datamind.core.record import Instant, Record
 from datamind.core.source import SourceRef
-
-XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
-LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 LABEL_PREDICATES: Final = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -30,34 +31,6 @@ ONE_COMMIT: Final = 100_000
 
 Direction = Literal["out", "in", "both"]
 MatchKind = Literal["exact", "alias", "prefix", "words", "similar"]
-
-
-# Tuples, because a load makes millions of them.
-class Term(NamedTuple):
-    """An IRI or a literal; blank nodes are named when they are read, so there are none.
-
-    Attributes:
-        value: The IRI, or the literal's lexical form.
-        datatype: Of a literal; empty for an IRI.
-        language: Lower-case tag of a literal whose datatype is ``rdf:langString``.
-    """
-
-    value: str
-    datatype: str = ""
-    language: str = ""
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether it is a value and no node."""
-        return bool(self.datatype)
-
-
-class Triple(NamedTuple):
-    """One statement."""
-
-    subject: Term
-    predicate: Term
-    object: Term
 
 
 class Assertion(NamedTuple):
