@@ -19,6 +19,9 @@ from datamind.core.errors import InputInvalid, LimitExceeded, NotFound
 from datamind_db_duckdb.catalogue import Catalogue, Table, describe_column
 
 MAX_COUNTED: Final = 100_000
+_MAX_PROFILES: Final = 64
+_MAX_PROFILE_BYTES: Final = 256 * 1024
+_COUNTED_AT_ONCE: Final = 200_000  # values: the distinct ones of columns that are counted together are all in memory
 _MAX_KEPT_BYTES: Final = 32 * 1024 * 1024
 _SLICE: Final = 2_000
 _AS_TEXT: Final = frozenset({"TIMESTAMP_NS", "INTERVAL"})  # Python's own types lose nanoseconds, and what a month is
@@ -40,12 +43,16 @@ class _Result:
 
 
 class Queries:
-    """Over a connection that is inside a read-only transaction. The last result is kept for its further pages."""
+    """Over a connection that is inside a read-only transaction.
+
+    The last result is kept for its further pages, and what tables hold until they change.
+    """
 
     def __init__(self, connection: Any) -> None:
         self._db = connection
         self._catalogue = Catalogue(connection)
         self._kept: tuple[tuple[Any, ...], _Result] | None = None
+        self._profiles: dict[tuple[str, int], list[dict[str, Any]]] = {}
 
     def tables(self) -> list[dict[str, Any]]:
         """Every table, by name."""
@@ -79,17 +86,32 @@ class Queries:
         if table is None:
             raise NotFound(f"there is no table {name[:80]!r}", hint="db_list_tables shows them.")
         rows = self._db.execute(f"SELECT * FROM main.{quoted(table.name)} LIMIT ?", [sample]).fetchall()  # noqa: S608
-        profile = [self._profile(table, column, kind) for column, kind in table.columns]
+        profile = self._profile(table)
         return {"table": self._catalogue.info(table), "profile": profile, "sample": to_json_rows(rows)}
 
-    def _profile(self, table: Table, name: str, kind: str) -> dict[str, Any]:
-        column = quoted(name)
-        ends = f"min({column}), max({column})"
-        (found,) = self._db.execute(
-            f"SELECT count(*) - count({column}), count(DISTINCT {column}), {ends} FROM main.{quoted(table.name)}"  # noqa: S608
-        ).fetchall()
-        nulls, distinct, minimum, maximum = (to_json_value(value) for value in found)
-        return {"name": name, "nulls": nulls, "distinct": distinct, "minimum": minimum, "maximum": maximum}
+    def _profile(self, table: Table) -> list[dict[str, Any]]:
+        key = (table.name, table.version)
+        if key not in self._profiles:
+            names = [name for name, _ in table.columns]
+            at_once = max(1, _COUNTED_AT_ONCE // max(1, table.rows))
+            parts = [names[start : start + at_once] for start in range(0, len(names), at_once)]
+            profile = [one for part in parts for one in self._counted(table, part)]
+            if len(self._profiles) == _MAX_PROFILES or row_bytes([profile]) > _MAX_PROFILE_BYTES:
+                self._profiles.clear()
+            self._profiles[key] = profile
+        return self._profiles[key]
+
+    def _counted(self, table: Table, names: Sequence[str]) -> list[dict[str, Any]]:
+        sought = ", ".join(
+            f"count(*) - count({column}), count(DISTINCT {column}), min({column}), max({column})"
+            for column in map(quoted, names)
+        )
+        (found,) = self._db.execute(f"SELECT {sought} FROM main.{quoted(table.name)}").fetchall()  # noqa: S608
+        values = [to_json_value(value) for value in found]
+        return [
+            dict(zip(("name", "nulls", "distinct", "minimum", "maximum"), (name, *values[at : at + 4]), strict=True))
+            for name, at in zip(names, range(0, len(values), 4), strict=True)
+        ]
 
     def _read_by(self, statement: str) -> list[Table]:
         tables = self._catalogue.tables()

@@ -43,6 +43,7 @@ class Text:
     shown: str
     low: str
     words: tuple[Word, ...]
+    stems: tuple[str, ...]
     language: str
 
 
@@ -69,7 +70,7 @@ def prepare(question: str, language: str) -> Text:
     shown = normalize_nfkc(question[:MAX_QUESTION_CHARS]).replace("’", "'").strip()
     low = "".join(lower if len(lower := char.lower()) == 1 else char for char in shown)
     found = [_word(match, first=match.start() == 0) for match in _LATIN.finditer(shown)]
-    return Text(shown, low, tuple(found), language)
+    return Text(shown, low, tuple(found), tuple(word.stem for word in found), language)
 
 
 def _word(match: re.Match[str], *, first: bool) -> Word:
@@ -102,23 +103,29 @@ def _deeds(text: Text, table: Table) -> Iterator[Mention]:
 
 def _places(text: Text, said: tuple[str, ...] | str) -> Iterator[tuple[int, int]]:
     if isinstance(said, str):
-        yield from (match.span() for match in re.finditer(re.escape(said), text.shown))
+        at = text.shown.find(said)
+        while at >= 0:
+            yield at, at + len(said)
+            at = text.shown.find(said, at + len(said))
         return
-    stems = [word.stem for word in text.words]
-    for i in range(len(stems) - len(said) + 1):
-        if tuple(stems[i : i + len(said)]) == said and text.words[i].low not in _NO_NAMES:
+    for i in range(len(text.stems) - len(said) + 1):
+        if text.stems[i : i + len(said)] == said and text.words[i].low not in _NO_NAMES:
             yield text.words[i].start, text.words[i + len(said) - 1].end
 
 
 def lookup_sql(text: Text, tables: Sequence[Table]) -> str:
     """One statement that finds which cells the question may name; empty when there is nothing to look for."""
-    sought = _sought(text)
-    parts: list[str] = []
-    for table in tables:
-        for column in table.columns:
-            if len(parts) < _MOST_COLUMNS:
-                parts.append(_lookup(text.low, sought, table, column))
-    return " UNION ALL ".join(parts)
+    columns = [column for table in tables for column in table.columns][:_MOST_COLUMNS]
+    if not columns:
+        return ""
+    cells = " UNION ALL ".join(_cells(place, column) for place, column in enumerate(columns))
+    tests = [f"instr({literal(text.low)}, lower(v)) > 0"]
+    tests += [f"instr(lower(v), {literal(word)}) > 0" for word in _sought(text)]
+    return (
+        "SELECT t, c, v FROM (SELECT *, row_number() OVER (PARTITION BY p ORDER BY v) AS n "  # noqa: S608
+        f"FROM (SELECT DISTINCT p, t, c, v FROM ({cells}) "
+        f"WHERE length(v) BETWEEN 1 AND {_VALUE_CHARS} AND ({' OR '.join(tests)}))) WHERE n <= {_EACH} ORDER BY p, n"
+    )
 
 
 def _sought(text: Text) -> list[str]:
@@ -131,15 +138,10 @@ def _sought(text: Text) -> list[str]:
     return list(dict.fromkeys([*latin, *pairs]))[: _MOST_WORDS if not pairs else 3 * _MOST_WORDS]
 
 
-def _lookup(low: str, sought: Sequence[str], table: Table, column: Column) -> str:
+def _cells(place: int, column: Column) -> str:
     cell = f"CAST({quoted(column.name)} AS VARCHAR)"
-    tests = [f"instr({literal(low)}, lower({cell})) > 0"]
-    tests += [f"instr(lower({cell}), {literal(word)}) > 0" for word in sought]
-    return (
-        f"SELECT * FROM (SELECT DISTINCT {literal(table.name)} AS t, {literal(column.name)} AS c, {cell} AS v "  # noqa: S608
-        f"FROM {quoted(table.name)} WHERE length({cell}) BETWEEN 1 AND {_VALUE_CHARS} AND ({' OR '.join(tests)}) "
-        f"LIMIT {_EACH})"
-    )
+    named = f"{literal(column.table)} AS t, {literal(column.name)} AS c"
+    return f"SELECT {place} AS p, {named}, {cell} AS v FROM {quoted(column.table)}"  # noqa: S608
 
 
 def value_mentions(text: Text, cells: Sequence[Sequence[object]]) -> Iterator[Mention]:

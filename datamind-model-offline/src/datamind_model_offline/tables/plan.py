@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from datamind_model_offline.conversation import Conversation, Step
@@ -24,14 +24,14 @@ _WHOLE: Final = 0.97
 Cells = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """A question put to the tables, with what the calls so far told."""
 
     conversation: Conversation
     text: Text
 
-    @property
+    @cached_property
     def tables(self) -> list[Table]:
         """The tables whose names or columns fit the question best."""
         listed = listed_tables(self.conversation.steps)

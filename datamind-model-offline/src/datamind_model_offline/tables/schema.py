@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from datamind.capabilities.text.offsets import normalize_nfkc
@@ -19,6 +20,7 @@ _PART: Final = re.compile(r"[^\W_]+")
 _NUMERIC: Final = ("INT", "DEC", "NUM", "FLOAT", "DOUBLE", "REAL", "HUGE")
 _NAMES: Final = frozenset({"name", "title", "label", "full"})
 _HAN_NAMES: Final = ("姓名", "名称", "名字", "标题", "书名", "名")
+_NAMES_KEPT: Final = 2_000  # of tables and columns: they are looked at in every round of every question
 _KEYS: Final = re.compile(
     r"(?:.*[_\W])?(?:id|no|nr|number|code|sku|key)\Z|.*Id\Z|.*(?:编号|号|代码|ID)\Z", re.IGNORECASE
 )
@@ -90,6 +92,7 @@ class Table:
         return best
 
 
+@lru_cache(maxsize=_NAMES_KEPT)
 def name_words(name: str) -> tuple[str, ...]:
     """Stems of the Latin words of a name: ``unit_price (EUR)`` gives unit and price."""
     bare = _BRACKETS.sub(" ", normalize_nfkc(name))
@@ -105,8 +108,13 @@ class Variant:
     score: float
 
 
-def variants(name: str) -> Iterator[Variant]:
+@lru_cache(maxsize=_NAMES_KEPT)
+def variants(name: str) -> tuple[Variant, ...]:
     """How a table or column may be called, the name itself first."""
+    return tuple(_variants(name))
+
+
+def _variants(name: str) -> Iterator[Variant]:
     latin = name_words(name)
     while len(latin) > 1 and latin[-1] in words.UNITS:
         latin = latin[:-1]
