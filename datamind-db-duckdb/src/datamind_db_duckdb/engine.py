@@ -107,7 +107,7 @@ class DuckDBEngine:
     def _writing(self, work: Callable[[Mapping[str, Any]], Any]) -> Callable[[EngineRequest], EngineReply]:
         def run(request: EngineRequest) -> EngineReply:
             args = json.loads(bytes(request.payloads[0]))
-            with self._transaction("BEGIN TRANSACTION", "COMMIT"):
+            with self._write():
                 return _reply(work(args))
 
         return run
@@ -115,7 +115,7 @@ class DuckDBEngine:
     def _load(self, request: EngineRequest) -> EngineReply:
         (stage,) = request.files
         args, plan = (json.loads(bytes(payload)) for payload in request.payloads)
-        with self._transaction("BEGIN TRANSACTION", "COMMIT"):
+        with self._write():
             return _reply(self._file.writes.load(args, plan, stage))
 
     def _release(self, request: EngineRequest) -> EngineReply:
@@ -123,6 +123,12 @@ class DuckDBEngine:
             self._opened.connection.close()
             self._opened = None
         return EngineReply()
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        self._file.queries.forget()
+        with self._transaction("BEGIN TRANSACTION", "COMMIT"):
+            yield
 
     @contextmanager
     def _transaction(self, begin: str, end: str) -> Iterator[None]:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
@@ -42,21 +42,44 @@ class _Result:
         return self.first <= offset and (self.complete or offset < self.first + len(self.rows))
 
 
+@dataclass
+class _Seen:
+    """What was read of the tables since the last write."""
+
+    tables: list[Table] | None = None
+    infos: dict[str, dict[str, Any]] = field(default_factory=dict)
+    profiles: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
 class Queries:
     """Over a connection that is inside a read-only transaction.
 
-    The last result is kept for its further pages, and what tables hold until they change.
+    The last result is kept for its further pages, and what is told of tables until something is written.
     """
 
     def __init__(self, connection: Any) -> None:
         self._db = connection
         self._catalogue = Catalogue(connection)
+        self._seen = _Seen()
         self._kept: tuple[tuple[Any, ...], _Result] | None = None
-        self._profiles: dict[tuple[str, int], list[dict[str, Any]]] = {}
 
     def tables(self) -> list[dict[str, Any]]:
         """Every table, by name."""
-        return [self._catalogue.info(table) for table in self._catalogue.tables()]
+        return [self._info(table) for table in self._tables()]
+
+    def forget(self) -> None:
+        """Read the tables anew: there was a write."""
+        self._seen = _Seen()
+
+    def _tables(self) -> list[Table]:
+        if self._seen.tables is None:
+            self._seen.tables = self._catalogue.tables()
+        return self._seen.tables
+
+    def _info(self, table: Table) -> dict[str, Any]:
+        if table.folded not in self._seen.infos:
+            self._seen.infos[table.folded] = self._catalogue.info(table)
+        return self._seen.infos[table.folded]
 
     def query(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """One page of one statement."""
@@ -77,29 +100,28 @@ class Queries:
             "rows": page,
             "total": result.first + len(result.rows) if result.complete else None,
             "more": more,
-            "tables": [self._catalogue.info(table) for table in tables],
+            "tables": [self._info(table) for table in tables],
         }
 
     def describe(self, name: str, sample: int) -> dict[str, Any]:
         """One table with its profile and first rows."""
-        table = self._catalogue.get(name)
+        table = next((one for one in self._tables() if one.folded == name.casefold()), None)
         if table is None:
             raise NotFound(f"there is no table {name[:80]!r}", hint="db_list_tables shows them.")
         rows = self._db.execute(f"SELECT * FROM main.{quoted(table.name)} LIMIT ?", [sample]).fetchall()  # noqa: S608
-        profile = self._profile(table)
-        return {"table": self._catalogue.info(table), "profile": profile, "sample": to_json_rows(rows)}
+        return {"table": self._info(table), "profile": self._profile(table), "sample": to_json_rows(rows)}
 
     def _profile(self, table: Table) -> list[dict[str, Any]]:
-        key = (table.name, table.version)
-        if key not in self._profiles:
-            names = [name for name, _ in table.columns]
-            at_once = max(1, _COUNTED_AT_ONCE // max(1, table.rows))
-            parts = [names[start : start + at_once] for start in range(0, len(names), at_once)]
-            profile = [one for part in parts for one in self._counted(table, part)]
-            if len(self._profiles) == _MAX_PROFILES or row_bytes([profile]) > _MAX_PROFILE_BYTES:
-                self._profiles.clear()
-            self._profiles[key] = profile
-        return self._profiles[key]
+        known = self._seen.profiles.get(table.folded)
+        if known is not None:
+            return known
+        names = [name for name, _ in table.columns]
+        at_once = max(1, _COUNTED_AT_ONCE // max(1, table.rows))
+        parts = [names[start : start + at_once] for start in range(0, len(names), at_once)]
+        profile = [one for part in parts for one in self._counted(table, part)]
+        if len(self._seen.profiles) < _MAX_PROFILES and row_bytes([profile]) <= _MAX_PROFILE_BYTES:
+            self._seen.profiles[table.folded] = profile
+        return profile
 
     def _counted(self, table: Table, names: Sequence[str]) -> list[dict[str, Any]]:
         sought = ", ".join(
@@ -114,7 +136,7 @@ class Queries:
         ]
 
     def _read_by(self, statement: str) -> list[Table]:
-        tables = self._catalogue.tables()
+        tables = self._tables()
         by_name = {name: table for table in tables for name in (table.folded, table.place)}
         try:
             with self._db.cursor() as apart:  # what fails there, such as a parameter, does not end this transaction
