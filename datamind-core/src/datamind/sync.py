@@ -13,6 +13,7 @@ from datamind.agent import build_datamind
 from datamind.agent.direct import IngestSource
 from datamind.agent.exporting import ExportReport
 from datamind.agent.facade import DataMind
+from datamind.agent.forgetting import ForgetPlan
 from datamind.capabilities.control.trace import Trace
 from datamind.config.settings import Settings
 from datamind.core.errors import InputInvalid
@@ -113,6 +114,14 @@ class SyncDataMind:
     def undo(self, asked: str = "") -> StoreResult:
         """See ``DataMind.undo``."""
         return self._call(self._system.undo(asked))
+
+    def plan_forget(self, **what: Any) -> ForgetPlan:
+        """See ``DataMind.plan_forget``."""
+        return self._call(self._system.plan_forget(**what))
+
+    def forget(self, plan: ForgetPlan, erase: bool = False) -> StoreResult:
+        """See ``DataMind.forget``."""
+        return self._call(self._system.forget(plan, erase))
 
     def receipts(self, *, limit: int = 20) -> Sequence[IngestReceipt]:
         """The latest receipts, newest first."""

@@ -159,6 +159,15 @@ class DuckDBDialect(DuckDBReader):
         await self._owner.let_go()
         return await run_sync(set_aside, self._path, [f"{FILE_NAME}.wal"])
 
+    async def erase(self, ids: Sequence[str] = ()) -> None:
+        """Copy what is there into a new file, which takes the place of the old one; see SupportsErase.
+
+        Raises:
+            StoreError: It failed; the old file is as it was.
+        """
+        if self._path.exists() and self._path.stat().st_size:
+            await self._owner.ask("rewrite", {}, deadline_s=self._import_s, write=True)
+
     def read_view(self) -> DatabaseReader:
         """A reader whose every statement runs in a read-only transaction."""
         return DuckDBReader(self._owner, self._path)

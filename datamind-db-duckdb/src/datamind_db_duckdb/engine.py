@@ -15,6 +15,7 @@ from datamind.core.protocols.repair import damaged
 from datamind.engine_host import EngineReply, EngineRequest
 from datamind_db_duckdb.catalogue import Catalogue
 from datamind_db_duckdb.querying import Queries
+from datamind_db_duckdb.rewriting import write_anew
 from datamind_db_duckdb.writing import Writes
 
 _DAMAGE: Final = re.compile(
@@ -85,6 +86,7 @@ class DuckDBEngine:
             "create": self._writing(lambda args: self._file.writes.create(args)),
             "drop": self._writing(lambda args: self._file.writes.drop(args)),
             "remove_import": self._writing(lambda args: self._file.writes.remove_import(args)),
+            "rewrite": self._rewrite,
             "release": self._release,
             "close": self._release,
         }
@@ -123,6 +125,15 @@ class DuckDBEngine:
             self._opened.connection.close()
             self._opened = None
         return EngineReply()
+
+    def _rewrite(self, request: EngineRequest) -> EngineReply:
+        self._file.connection.execute("FORCE CHECKPOINT")  # whatever is only in the log
+        self._release(request)
+        try:
+            write_anew(self._path)
+        except duckdb.Error as error:
+            raise _translated(error) from error
+        return _reply(None)
 
     @contextmanager
     def _write(self) -> Iterator[None]:

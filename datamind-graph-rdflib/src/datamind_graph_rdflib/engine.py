@@ -23,6 +23,7 @@ from datamind.core.shielded import finish_despite_cancel
 from datamind_graph_rdflib.indexing import open_labels
 from datamind_graph_rdflib.labels import LabelIndex
 from datamind_graph_rdflib.marks import is_written, last_written
+from datamind_graph_rdflib.rewriting import write_anew
 
 T = TypeVar("T")
 
@@ -182,6 +183,25 @@ class Engine:
             self._last = ""
             names = ["names.db", "names.db-wal", "names.db-shm"]
             return await run_sync(set_aside, self.graph_folder, names)
+
+    async def write_anew(self) -> None:
+        """Copy every statement into a new store, which takes the place of the old one."""
+        async with self._lease.use(), self._write_turn:
+            while True:
+                await self._unused.wait()
+                async with self._gate:
+                    if not self._users:
+                        self._close()
+                        await finish_despite_cancel(run_sync(self._rewrite))
+                        return
+
+    def _rewrite(self) -> None:
+        try:
+            write_anew(self.graph_folder)
+        except (OSError, RuntimeError) as error:
+            raise self._failed("could not be written anew", error) from error
+        finally:
+            self._synced = {}
 
     def _sync(self, opened: Open) -> None:
         found = self._files()

@@ -182,6 +182,37 @@ class LanceVectorStore(LanceReader):
         await self._maintenance.optimize_all()
         await self._sync.sync()
 
+    async def erase(self, ids: Sequence[str] = ()) -> None:
+        """Copy what is there into new tables and remove the old ones with all their versions; see SupportsErase.
+
+        Raises:
+            StoreError: It failed; nothing is lost.
+        """
+        if not self._tables.folder.exists():
+            return
+        await self._maintenance.aclose()
+        async with self._lock.held():
+            present = await self._tables.chunks()
+            if present is not None:
+                await self._moved(present)
+            for table in await self._tables.all_vectors():
+                await writing.write_anew(table)
+                await self._maintenance.optimize_held(table)
+                await writing.drop_versions(table)
+            await run_sync(self._tables.drop_damaged)
+        await self._sync.sync()
+
+    async def _moved(self, present: AsyncTable) -> None:
+        table = await self._tables.make_chunks()
+        try:
+            await writing.copy_rows(present, table)
+            await self._maintenance.optimize_held(table)
+            await writing.drop_versions(table)
+            await self._sync.sync()
+            await self._tables.show(table)
+        finally:
+            await self._tables.drop_aside()
+
     async def sync(self) -> None:
         """Make every write so far survive a power loss.
 

@@ -133,6 +133,10 @@ class Tables:
             path.rename(target)
         return target
 
+    def drop_damaged(self) -> None:
+        """Remove what was set aside."""
+        shutil.rmtree(self.folder / "damaged", ignore_errors=True)
+
     def close(self) -> None:
         """Let go of every table."""
         if self._connection is not None:

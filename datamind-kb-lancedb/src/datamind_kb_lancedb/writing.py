@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 
+import anyio
 import pyarrow as pa
 from anyio.to_thread import run_sync
 from lancedb import AsyncTable
@@ -15,6 +17,7 @@ from datamind_kb_lancedb.engine import committed, translated
 from datamind_kb_lancedb.vectors import Floats, check_dimension, rows_of_vectors
 
 _LOOKUP = 2_000
+_NOW = timedelta(milliseconds=1)  # the engine warns of none at all
 
 
 class KnownDocuments:
@@ -130,3 +133,24 @@ async def drop_vectors(tables: Iterable[AsyncTable], chunk_ids: Sequence[str]) -
         for first in range(0, len(chunk_ids), _LOOKUP):
             part = chunk_ids[first : first + _LOOKUP]
             await committed("written", partial(table.delete, filters.is_one_of("id", part)))
+
+
+async def copy_rows(source: AsyncTable, target: AsyncTable) -> None:
+    """Add every row of one table to another."""
+    with translated("read"):
+        batches = await source.query().to_batches()
+        while (batch := await anext(batches, None)) is not None:
+            await target.add(pa.Table.from_batches([batch]))
+
+
+async def write_anew(table: AsyncTable) -> None:
+    """Put the rows of a table into new files; the old ones are of an older version then."""
+    with translated("read"):
+        rows = await table.query().to_arrow()
+    await committed("written", lambda: table.add(rows, mode="overwrite"))
+
+
+async def drop_versions(table: AsyncTable) -> None:
+    """Remove the files of every version but the present one."""
+    await anyio.sleep(2 * _NOW.total_seconds())
+    await committed("cleaned", lambda: table.optimize(cleanup_older_than=_NOW, delete_unverified=True))

@@ -91,6 +91,28 @@ class WriteConnection(_Connection):
         """
         return await run_sync(self._run, work, limiter=self._limiter)
 
+    async def write_anew(self) -> None:
+        """Write the file again without what was deleted, and empty its log.
+
+        Raises:
+            StoreError: Another process is reading an older state of the file.
+        """
+        await run_sync(self._write_anew, limiter=self._limiter)
+
+    def _write_anew(self) -> None:
+        with self._held("written anew"):
+            if self._connection is None:
+                self._connection, folders = open_for_writing(self.path, self._busy_timeout_s)
+                self._unsynced += folders
+            self._connection.execute("VACUUM")
+            ((busy, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if busy:
+                raise StoreError(
+                    f"another process is reading an older state of {str(self.path)!r}.",
+                    code="store_error.busy",
+                    hint="Let it end and try again.",
+                )
+
     async def sync(self) -> None:
         """Make the entry of the file in its folder survive a power loss too."""
         await run_sync(self._sync, limiter=self._limiter)

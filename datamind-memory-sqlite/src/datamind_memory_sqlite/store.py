@@ -102,6 +102,18 @@ class SqliteMemoryStore:
         """
         return await self._writer.run(partial(writing.forget, memory_ids=memory_ids, receipt_id=receipt_id))
 
+    async def erase(self, ids: Sequence[str] = ()) -> None:
+        """Remove the rows of forgotten memories, and write the file anew; see SupportsErase.
+
+        Raises:
+            StoreError: It failed, or another process is reading an older state of the file.
+        """
+        if not self._writer.path.exists():
+            return
+        await self._writer.run(partial(writing.erase, memory_ids=ids))
+        await self._read_connection.let_go()
+        await self._writer.write_anew()
+
     async def put_vectors(self, model_id: str, memory_ids: Sequence[str], vectors: bytes) -> None:
         """float32, shape (len(memory_ids), dim), row i for id i; those of vanished memories are dropped.
 

@@ -147,6 +147,16 @@ def _insert(connection: sqlite3.Connection, draft: MemoryDraft, following: _Span
     )
 
 
+def erase(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
+    """Remove the rows of those that are forgotten, and the words that the index still holds of them."""
+    connection.execute("PRAGMA secure_delete = ON")
+    for part in _slices(memory_ids):
+        chosen = f"memory_id IN ({marks(part)})"
+        connection.execute(f"DELETE FROM outcomes WHERE {chosen}", part)  # noqa: S608
+        connection.execute(f"DELETE FROM memories WHERE forget_receipt_id IS NOT NULL AND {chosen}", part)  # noqa: S608
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+
 def _content_key(draft: MemoryDraft) -> str:
     return derived_id("content", *content_key(draft))
 

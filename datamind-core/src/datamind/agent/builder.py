@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
+from datamind.agent.erasing import finish_erasures
 from datamind.agent.facade import AgentParts, DataMind, RetrieveAgent, StoreAgent
 from datamind.agent.listing import OWN_HOOK_NAMES, make_host, own_tools
 from datamind.agent.prompt import make_system_prompt
@@ -120,7 +121,9 @@ async def _assemble(
         tools = ToolRegistry.select(catalogue, role)
         gate = Gate(tools, chain, sides, recorder, approver)
         agents[role] = AgentParts(gate, make_system_prompt(role, services.on, added.sections[role]))
-    return DataMind(services, selection, catalogue, agents)
+    system = DataMind(services, selection, catalogue, agents)
+    await finish_erasures(system)
+    return system
 
 
 def make_hook_chain(

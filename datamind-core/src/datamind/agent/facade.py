@@ -10,7 +10,9 @@ from typing import Any, Literal, Self
 
 from datamind.agent.base import AgentEvent, AgentLoopConfig, AgentLoopProtocol, LoopParts, LoopTurn
 from datamind.agent.direct import Direct, IngestSource
+from datamind.agent.erasing import run_forget
 from datamind.agent.exporting import ExportReport, export_profile
+from datamind.agent.forgetting import ForgetPlan, plan_forget
 from datamind.agent.history import repair
 from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
@@ -235,6 +237,39 @@ class DataMind:
         """
         plan = await plan_undo(self, asked) if isinstance(asked, str) else asked
         return await run_undo(self, plan)
+
+    async def plan_forget(
+        self, *, source: str = "", entity: str = "", query: str = "", receipts: Sequence[str] = ()
+    ) -> ForgetPlan:
+        """What ``forget`` would take away, on every surface; nothing is changed. One of these says what is meant.
+
+        Args:
+            source: Uri, source id, document id or title, exactly; a path as it was stored. All its versions go.
+            entity: Name of an entity: statements of it, and memories whose subject it is.
+            query: Words that name documents and memories, or the name of a skill.
+            receipts: Ids of writes.
+
+        Raises:
+            InputInvalid: Not one of them is given.
+            NotFound: No such receipt. A source that was never stored gives an empty plan.
+        """
+        return await plan_forget(self, source=source, entity=entity, query=query, receipts=receipts)
+
+    async def forget(self, plan: ForgetPlan, erase: bool = False) -> StoreResult:
+        """Take what a plan names off every read path, by the tools that delete; no model takes part.
+
+        Every deletion has a receipt, whose read-back saw that nothing is left. Whoever passes the plan has decided:
+        no approver is asked.
+
+        Args:
+            plan: From ``plan_forget``.
+            erase: Remove it from every file too, with stored contents, older versions, answers that rest on it and
+                conversations; nothing brings it back. One that is broken off is finished by the next start.
+
+        Raises:
+            StoreError: A store could not be written anew; the next start tries again.
+        """
+        return await run_forget(self, plan, erase=erase)
 
     async def save_answer(self, trace_id: str) -> SavedAnswer:
         """An answer with all that is needed to read and to verify it later; ``datamind.core.saved_page`` writes it.

@@ -79,6 +79,36 @@ class ContentStore:
             raise IntegrityError(f"stored content {hashed[:16]!r} is missing or damaged", hint="Run `datamind doctor`.")
         return bytes(content)
 
+    def read_if_there(self, connection: sqlite3.Connection, hashed: str) -> bytes:
+        """The bytes of ``hashed``; empty if they are missing or damaged."""
+        try:
+            return self.read(connection, hashed)
+        except IntegrityError:
+            return b""
+
+    def remove_unneeded(self, connection: sqlite3.Connection, hashes: Iterable[str]) -> None:
+        """Remove those of these contents that no write and no source names any more, in the open transaction."""
+        query = (
+            "DELETE FROM contents WHERE content_hash = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM intents WHERE content_hash = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM sources WHERE content_hash = ?1)"
+        )
+        connection.executemany(query, [(hashed,) for hashed in hashes])
+
+    def remove_strays(self, connection: sqlite3.Connection) -> None:
+        """Remove the files of contents that are not on record, but for those that a write may be about to name."""
+        for path in self._blobs.glob("??/*"):
+            query = "SELECT 1 FROM contents WHERE content_hash = ?"
+            if connection.execute(query, (path.name,)).fetchone() is None and not _is_fresh(path):
+                path.unlink(missing_ok=True)
+
+    def remove_files(self, connection: sqlite3.Connection, hashes: Iterable[str]) -> None:
+        """Remove the files of those of these contents that are not on record any more."""
+        for hashed in hashes:
+            query = "SELECT 1 FROM contents WHERE content_hash = ?"
+            if hashed and connection.execute(query, (hashed,)).fetchone() is None:
+                self._path(hashed).unlink(missing_ok=True)
+
     def _path(self, hashed: str) -> Path:
         return self._blobs / hashed[:2] / hashed
 
@@ -104,6 +134,13 @@ def _holds(path: Path, size: int, pieces: Pieces) -> bool:
         return False
     with path.open("rb") as file:
         return all(file.read(len(piece)) == piece for piece in pieces())
+
+
+def _is_fresh(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime < _ABANDONED_S
+    except FileNotFoundError:
+        return True
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -13,6 +13,7 @@ from datamind.capabilities.control.audit import AuditChain
 from datamind.capabilities.control.contents import ContentStore
 from datamind.capabilities.control.conversations import ConversationLog
 from datamind.capabilities.control.database import ControlDB
+from datamind.capabilities.control.erasures import ErasureLog
 from datamind.capabilities.control.intents import IntentLog
 from datamind.capabilities.control.owners import Owner
 from datamind.capabilities.control.receipts import ReceiptLog
@@ -42,6 +43,7 @@ class Control:
         self.answers = AnswerLog(self.db, self.audit)
         self.conversations = ConversationLog(self.db)
         self.vectors = VectorCache(self.db)
+        self.erasures = ErasureLog(profile, self.db, self.contents, self.audit, self.owner)
 
     async def record_decision(
         self, kind: str, call: ToolCall, ctx: RequestContext, *, code: str = "", detail: str = ""

@@ -87,6 +87,26 @@ class ControlDB:
                 self._reader = _connect(f"{self.path.absolute().as_uri()}?mode=ro")
             return work(self._reader)
 
+    async def vacuum(self) -> None:
+        """Write the file again without what was deleted, and empty its log.
+
+        Raises:
+            StoreError: Another process is reading an older state.
+        """
+        await anyio.to_thread.run_sync(self._vacuum)
+
+    def _vacuum(self) -> None:
+        with self._write_lock, self._read_lock, _translated(self.path):
+            connection = self._open_writer()
+            connection.execute("VACUUM")
+            ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if busy:
+                raise StoreError(
+                    f"another process is reading an older state of {str(self.path)!r}.",
+                    code="store_error.busy",
+                    hint="Let it end and try again.",
+                )
+
     def create(self) -> None:
         """Make or migrate the file; called once before anything else."""
         with self._write_lock, _translated(self.path):

@@ -36,7 +36,9 @@ from datamind.core.types import DataSurface, content_hash, derived_id
 
 log = logging.getLogger(__name__)
 
-_APPLIED: Final = "surface = ? AND state IN ('committed', 'applied')"
+_APPLIED: Final = (
+    "surface = ? AND state IN ('committed', 'applied') AND receipt_id NOT IN (SELECT receipt_id FROM erased_receipts)"
+)
 
 
 class IntentLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -35,6 +36,7 @@ class ReceiptLog:
         """Ids of the latest writes that changed a surface, newest first."""
         query = (
             "SELECT receipt_id FROM receipts WHERE surface = ? AND status IN ('stored', 'partial')"
+            " AND receipt_id NOT IN (SELECT receipt_id FROM erased_receipts)"
             " ORDER BY seq DESC LIMIT ?"
         )
         return await self._db.read(lambda db: [row[0] for row in db.execute(query, (surface, limit))])
@@ -72,6 +74,28 @@ class ReceiptLog:
             " AND json_extract(body, '$.source.kind') = 'file' ORDER BY seq"
         )
         return await self._db.read(lambda db: _receipts(db.execute(query, (surface,))))
+
+    async def of_source(self, names: Sequence[str], source_ids: Sequence[str] = ()) -> Sequence[IngestReceipt]:
+        """The writes of sources with one of these uris or ids, in the order they were written."""
+        query = (
+            "SELECT body FROM receipts WHERE json_extract(body, '$.source.uri') IN (SELECT value FROM json_each(?1))"
+            " OR source_id IN (SELECT value FROM json_each(?2)) ORDER BY seq"
+        )
+        asked = (json.dumps(list(names)), json.dumps([*names, *source_ids]))
+        return await self._db.read(lambda db: _receipts(db.execute(query, asked)))
+
+    async def of_id(self, surface: DataSurface, name: str) -> Sequence[IngestReceipt]:
+        """The writes of a surface that name this id, in the order they were written."""
+        query = (
+            "SELECT body FROM receipts WHERE surface = ? AND EXISTS"
+            " (SELECT 1 FROM json_each(body, '$.result.ids') WHERE value = ?) ORDER BY seq"
+        )
+        return await self._db.read(lambda db: _receipts(db.execute(query, (surface, name))))
+
+    async def sessions_of(self, surface: DataSurface) -> Sequence[str]:
+        """The conversations in which something was written to a surface."""
+        query = "SELECT DISTINCT session FROM intents WHERE surface = ? AND session <> ''"
+        return await self._db.read(lambda db: [row[0] for row in db.execute(query, (surface,))])
 
     async def of_trace(self, trace_id: str) -> Sequence[IngestReceipt]:
         """All receipts of one request, in the order they were written."""

@@ -157,7 +157,18 @@ _V2: Final = """
 CREATE INDEX receipts_surface ON receipts (surface, seq);
 """
 
-MIGRATIONS: Final = (_V1, _V2)
+_V3: Final = """
+CREATE TABLE erasures (
+    erase_id TEXT PRIMARY KEY,
+    state TEXT NOT NULL CHECK (state IN ('begun', 'done', 'refused')),
+    owner TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    begun_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE erased_receipts (receipt_id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Final = (_V1, _V2, _V3)
 """Statement ``i`` takes a file from version ``i`` to ``i + 1``; an entry never changes once released."""
 
 

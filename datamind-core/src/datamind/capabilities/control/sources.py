@@ -160,6 +160,15 @@ class SourceLog:
 
         await self._db.write(work)
 
+    async def named(self, names: Sequence[str]) -> Sequence[StoredSource]:
+        """Every version, whatever its state, whose uri, source id, document id or title is one of these."""
+        query = (
+            "SELECT * FROM sources WHERE uri IN (SELECT value FROM json_each(?1))"
+            " OR source_id IN (SELECT value FROM json_each(?1)) OR document_id IN (SELECT value FROM json_each(?1))"
+            " OR title IN (SELECT value FROM json_each(?1)) ORDER BY revision"
+        )
+        return await self._rows(query, (json.dumps([name for name in names if name]),))
+
     def counts_now(self) -> dict[str, int]:
         """Active sources by surface. Blocking, for planning."""
         query = "SELECT surface, count(*) AS n FROM sources WHERE state = 'active' GROUP BY surface"
