@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import random
-import string
-from collections.abc import AsyncIterator, Iterator
+import os
+import shutil
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,38 +12,12 @@ import pytest
 from datamind.agent import DataMind
 from datamind.core.errors import InputInvalid, NotFound
 from datamind.core.types import Role
+from tests.support.erase_jobs import CANARY, ENGINES, OTHER, check_the_rest, fill, placed, places
+from tests.support.forks import Forks
 from tests.support.systems import contents, open_system, read, write
 
-ENGINES = {
-    "kb": {"backend": "lancedb"},
-    "db": {"dialect": "duckdb"},
-    "graph": {"backend": "rdflib"},
-    "memory": {"backend": "sqlite"},
-    "llm": {"protocol": "offline"},
-    "embedding": {"provider": "hashing"},
-}
-
-
-def make_canary(seed: int) -> str:
-    return "".join(random.Random(seed).choices(string.ascii_lowercase, k=24))
-
-
-CANARY = make_canary(1)
-OTHER = make_canary(2)
-
-
-def forms(word: str) -> Iterator[bytes]:
-    """As the files could hold it; the index of memories' words writes each word as hexadecimal digits."""
-    yield from (word.encode(), word.encode("utf-16-le"), word.encode().hex().encode(), json.dumps(word)[1:-1].encode())
-
-
-def places(home: Path, word: str) -> list[str]:
-    """Every file below the folders of all profiles, ``_shared`` among them, that holds a word."""
-    return [
-        str(path.relative_to(home))
-        for path in sorted((home / "storage").rglob("*"))
-        if path.is_file() and any(form in path.read_bytes() for form in forms(word))
-    ]
+JOBS = "tests.support.erase_jobs"
+KILLS = 1_000 if "DATAMIND_TEST_KILLS" in os.environ else 8
 
 
 @pytest.fixture
@@ -56,13 +29,6 @@ def home(tmp_path: Path) -> Path:
 async def system(home: Path) -> AsyncIterator[DataMind]:
     async with open_system(home, **ENGINES) as opened:
         yield opened
-
-
-def placed(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 async def uri_of(system: DataMind, path: Path) -> str:
@@ -200,3 +166,84 @@ async def test_what_is_not_stored_gives_an_empty_plan_and_what_is_not_said_is_re
         await system.plan_forget()
     with pytest.raises(NotFound):
         await system.plan_forget(receipts=["rcpt_none.default"])
+
+
+async def test_stores_that_are_filled_again_after_an_erase_do_not_bring_it_back(home: Path, tmp_path: Path) -> None:
+    async with open_system(home, **ENGINES) as system:
+        receipts = await fill(system, tmp_path)
+        result = await system.forget(await system.plan_forget(receipts=receipts), erase=True)
+        assert result.status == "stored" and len(result.receipts) == 10
+        assert places(home, CANARY) == []
+        await check_the_rest(system)
+    for name in ("kb", "db", "graph"):
+        shutil.rmtree(home / "storage/default" / name)
+    (home / "storage/default/memory.db").unlink()
+    async with open_system(home, **ENGINES) as system:
+        await check_the_rest(system)
+        assert {len(repair.missing) for repair in await system.services.control.repairs.all()} == {0}
+    assert places(home, CANARY) == []
+
+
+async def test_damaged_files_that_were_set_aside_go_with_an_erase(home: Path, tmp_path: Path) -> None:
+    async with open_system(home, **ENGINES) as system:
+        receipts = await fill(system, tmp_path)
+    with (home / "storage/default/db/data.duckdb").open("r+b") as file:
+        file.write(b"\0" * 64)
+    async with open_system(home, **ENGINES) as system:
+        await system.sql("SELECT amount FROM b")
+        assert list((home / "storage/default/db").glob("damaged-*"))
+        result = await system.forget(await system.plan_forget(receipts=receipts), erase=True)
+        assert "erase.removed" in {notice.code for notice in result.notices}
+        await check_the_rest(system)
+    assert places(home, CANARY) == []
+
+
+async def test_the_audit_holds_no_text_before_an_erase_and_says_that_there_was_one(
+    system: DataMind, home: Path, tmp_path: Path
+) -> None:
+    receipts = await fill(system, tmp_path)
+    await write(system, "memory_forget", query="Tea Coffee")
+    await system.query(f"What is {CANARY}?")
+    before = await audit_bodies(system)
+    assert len(before) > 15 and CANARY not in "".join(before)
+    await system.forget(await system.plan_forget(receipts=receipts), erase=True)
+    after = await audit_bodies(system)
+    assert after[: len(before)] == before and '"kind":"erased"' in "".join(after)
+
+
+async def audit_bodies(system: DataMind) -> list[str]:
+    query = "SELECT body FROM audit ORDER BY seq"
+    return await system.services.control.db.read(lambda db: [row["body"] for row in db.execute(query)])
+
+
+@pytest.mark.slow
+async def test_an_erase_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) -> None:
+    start = tmp_path / "start"
+    with Forks(tmp_path / "forks", JOBS) as forks:
+        receipts = forks.run(f"{JOBS}:prepare", home=str(start), folder=str(tmp_path))
+        moments = tmp_path / "moments"
+        forks.run(f"{JOBS}:erase", home=str(copied(start, 0)), receipts=receipts, at=0, log=str(moments))
+        total = len(moments.read_text(encoding="utf-8").splitlines())
+        assert total > 30
+        for at in range(2, total + 1, max(1, total // KILLS)):
+            home = copied(start, at)
+            child = forks.start(f"{JOBS}:erase", home=str(home), receipts=receipts, at=at, log="")
+            assert child.wait() in (-9, 0)
+            await check_finished(home, at)
+
+
+def copied(start: Path, at: int) -> Path:
+    home = start.with_name(f"at{at}")
+    shutil.copytree(start, home)
+    return home
+
+
+async def check_finished(home: Path, at: int) -> None:
+    async with open_system(home, **ENGINES) as system:
+        states = await system.services.control.db.read(
+            lambda db: [row["state"] for row in db.execute("SELECT state FROM erasures")]
+        )
+        assert states == ["done"] or (states == [] and at < 8), at
+        if states:
+            await check_the_rest(system)
+    assert not states or places(home, CANARY) == [], at

@@ -166,7 +166,7 @@ async def _add_writes_about(system: DataMind, found: _Found) -> None:
             page = await graph.statements(where, limit=_AT_ONCE)
             for triple, asserted in zip(page.triples, await graph.asserted_by(page.triples), strict=True):
                 for one in asserted:
-                    about.setdefault(one.receipt_id, set()).add(triple)
+                    about.setdefault(one.unit.receipt_id, set()).add(triple)
     for receipt_id, triples in about.items():
         every = await graph.statements(TriplePattern(receipt_id=receipt_id), limit=len(triples) + 1)
         receipt = await system.services.control.receipts.get(receipt_id)
