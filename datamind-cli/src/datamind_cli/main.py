@@ -30,6 +30,7 @@ BUILT_IN: Final = {
     "db": "Tables: list, describe, import, query, export.",
     "graph": "Statements: show, search, stats, query, import, export.",
     "receipts": "List what was written, or show one receipt.",
+    "forget": "Take a source, an entity or what words name off every surface, or erase it.",
     "undo": "Take back what was added last, after showing it.",
     "trace": "Show the chain answer, evidence, source, receipt, audit record.",
     "why": "Say the same chain in sentences.",
