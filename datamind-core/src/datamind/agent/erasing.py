@@ -241,5 +241,4 @@ def _told(plan: ForgetPlan, *, erase: bool) -> str:
     if plan.is_empty:
         return "Nothing of it is stored."
     went = ", ".join(f"{number:,} of {surface}" for surface, number in sorted(plan.counts.items()))
-    what = f"{'Erased' if erase else 'Forgotten'}: {went}." if went else "Nothing of it was on a read path."
-    return what if not plan.stays else f"{what} Stays: {'; '.join(plan.stays)}."
+    return f"{'Erased' if erase else 'Forgotten'}: {went}." if went else "Nothing of it was on a read path."
