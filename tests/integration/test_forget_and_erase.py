@@ -11,7 +11,6 @@ import pytest
 
 from datamind.agent import DataMind
 from datamind.core.errors import InputInvalid, NotFound
-from datamind.core.types import Role
 from tests.support.erase_jobs import CANARY, ENGINES, OTHER, check_the_rest, fill, placed, places
 from tests.support.forks import Forks
 from tests.support.systems import contents, open_system, read, write
@@ -78,15 +77,20 @@ async def test_rows_of_a_table_are_erased_and_those_of_another_file_stay(
     system: DataMind, home: Path, tmp_path: Path
 ) -> None:
     uri = await uri_of(system, placed(tmp_path, "a.csv", f"city,amount\n{CANARY},3\nRome,4\n"))
-    other = placed(tmp_path, "b.csv", f"city,amount\n{OTHER},5\n")
-    done = await write(system, "db_import_path", path=str(other), table="a", if_exists="append")
-    if done.is_error:
-        done = await system.call(
-            "db_import_path", {"path": str(other), "table": "a", "if_exists": "append"}, role=Role.STORE
-        )
+    other = await system.ingest(placed(tmp_path, "b/a.csv", f"city,amount\n{OTHER},5\n"))
+    assert [receipt.result.ids for receipt in other.receipts] == [("a",)]
+    before = sorted(await system.sql("SELECT city FROM a"))
     result = await system.forget(await system.plan_forget(source=uri), erase=True)
     assert result.status == "stored" and places(home, CANARY) == []
-    assert (await read(system, "db_list_tables")).data["tables"] is not None
+    assert len(before) == 3 and list(await system.sql("SELECT city, amount FROM a")) == [(OTHER, 5)]
+
+
+async def test_names_of_columns_are_erased_too(system: DataMind, home: Path, tmp_path: Path) -> None:
+    uri = await uri_of(system, placed(tmp_path, "a.csv", f"city,{CANARY}\nRome,3\n"))
+    await system.ingest(placed(tmp_path, "b.csv", f"city,{OTHER}\nOslo,4\n"))
+    await system.forget(await system.plan_forget(source=uri), erase=True)
+    assert places(home, CANARY) == []
+    assert list(await system.sql(f"SELECT {OTHER} FROM b")) == [(4,)]
 
 
 async def test_statements_of_a_file_are_erased_with_their_names(system: DataMind, home: Path, tmp_path: Path) -> None:

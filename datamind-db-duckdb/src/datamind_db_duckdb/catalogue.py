@@ -115,6 +115,13 @@ class Catalogue:
         found = self._db.execute(query, [unit_id]).fetchall()
         return json.loads(found[0][0]) if found else None
 
+    def drop_details(self) -> None:
+        """Forget what was found out about files of which nothing is left: names of columns are texts of them."""
+        query = f"SELECT unit_id, outcome FROM {SCHEMA}.units WHERE number NOT IN (SELECT number FROM {SCHEMA}.imports)"  # noqa: S608
+        for unit_id, outcome in self._db.execute(query).fetchall():
+            told = json.dumps(json.loads(outcome) | {"detected": {}})
+            self._db.execute(f"UPDATE {SCHEMA}.units SET outcome = ? WHERE unit_id = ?", [told, unit_id])  # noqa: S608
+
     def next_number(self) -> int:
         """A number that no write had."""
         query = f"SELECT coalesce(max(number), 0) + 1 FROM {SCHEMA}.units"  # noqa: S608

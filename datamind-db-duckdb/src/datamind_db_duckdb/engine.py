@@ -127,6 +127,8 @@ class DuckDBEngine:
         return EngineReply()
 
     def _rewrite(self, request: EngineRequest) -> EngineReply:
+        with self._transaction("BEGIN TRANSACTION", "COMMIT"):
+            Catalogue(self._file.connection).drop_details()
         self._file.connection.execute("FORCE CHECKPOINT")  # whatever is only in the log
         self._release(request)
         try:

@@ -179,6 +179,9 @@ class MemoryGraphStore(MemoryGraphReader):
         """Sees every later write."""
         return MemoryGraphReader(lambda: self._snapshot)
 
+    async def erase(self, ids: Sequence[str] = ()) -> None:
+        """Nothing of it is on disk."""
+
     async def sync(self) -> None:
         """Nothing to do."""
 

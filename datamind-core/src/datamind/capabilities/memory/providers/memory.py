@@ -144,6 +144,9 @@ class InMemoryStore(InMemoryReader):
         """The same data without a way to write."""
         return InMemoryReader(self._now)
 
+    async def erase(self, ids: Sequence[str] = ()) -> None:
+        """Nothing of it is on disk."""
+
     async def sync(self) -> None:
         """Nothing to do: the store ends with the process."""
 
