@@ -251,3 +251,41 @@ async def check_finished(home: Path, at: int) -> None:
         if states:
             await check_the_rest(system)
     assert not states or places(home, CANARY) == [], at
+
+
+async def test_what_a_write_that_failed_has_kept_is_erased_by_its_source(
+    system: DataMind, home: Path, tmp_path: Path
+) -> None:
+    result = await system.ingest(placed(tmp_path, "bad.ttl", f"<https://example.org/{CANARY}> is {CANARY} ."))
+    (failed,) = result.receipts
+        await system.ingest(placed(tmp_path, "bad.ttl", f"<https://example.org/{CANARY}> is {CANARY} ."))
+    ).receipts
+    assert failed.status == "failed" and failed.source is not None
+    assert places(home, CANARY)
+    plan = await system.plan_forget(source=failed.source.uri)
+    assert plan.steps == () and not plan.is_empty
+    await system.forget(plan, erase=True)
+    assert places(home, CANARY) == []
+
+
+async def test_an_erased_source_can_be_stored_again_and_is_found(system: DataMind, home: Path, tmp_path: Path) -> None:
+    path = placed(tmp_path, "a.md", f"# Ovens\n\nThe oven is called {CANARY}.\n")
+    uri = await uri_of(system, path)
+    await system.forget(await system.plan_forget(source=uri), erase=True)
+    (again,) = (await system.ingest(path)).receipts
+    assert (again.status, again.result.operation) == ("stored", "added")
+    assert CANARY in contents(await read(system, "kb_search", query="oven"))[0]
+    assert (await system.plan_forget(source=uri)).counts == {"kb": 1}
+
+
+async def test_the_file_of_large_content_is_removed_and_kept_while_another_source_needs_it(
+    system: DataMind, home: Path, tmp_path: Path
+) -> None:
+    text = f"# Ovens\n\nThe oven is called {CANARY}.\n" + "It is blue and warm.\n\n" * 20_000
+    first = await uri_of(system, placed(tmp_path, "a.md", text))
+    second = await uri_of(system, placed(tmp_path, "b.md", text))
+    assert [path for path in places(home, CANARY) if "/blobs/" in path]
+    kept = await system.forget(await system.plan_forget(source=first), erase=True)
+    assert [path for path in places(home, CANARY) if "/blobs/" in path] and kept.status == "stored"
+    await system.forget(await system.plan_forget(source=second), erase=True)
+    assert places(home, CANARY) == []

@@ -95,8 +95,8 @@ class _Found:
     is_partial: bool = False
 
     def take(self, receipts: Iterable[IngestReceipt]) -> None:
-        changed = [one for one in receipts if one.status in ("stored", "partial", "unchanged")]
-        self.receipts.update({one.receipt_id: one for one in changed})
+        # Also of writes that failed: what was to be written stands in their intents.
+        self.receipts.update({one.receipt_id: one for one in receipts})
 
 
 async def plan_forget(

@@ -101,6 +101,7 @@ class ErasureLog:
             texts = [self._contents.read_if_there(db, hashed) for hashed in hashes]
             traces = _trace_ids(db, erasure)
             _scrub_intents(db, erasure)
+            _scrub_mentions(db, erasure)
             _scrub_sources(db, erasure)
             _scrub_receipts(db, erasure)
             self._contents.remove_unneeded(db, hashes)
@@ -200,6 +201,20 @@ def _scrub_intents(db: sqlite3.Connection, erasure: Erasure) -> None:
             args |= {"previous": None} if "previous" in args else {}
         query = "UPDATE intents SET args = ?, content_hash = NULL WHERE seq = ?"
         db.execute(query, (json.dumps(args, sort_keys=True, separators=(",", ":")), row["seq"]))
+
+
+def _scrub_mentions(db: sqlite3.Connection, erasure: Erasure) -> None:
+    """Of writes of documents and skills that name one of these, such as what brings a version back.
+
+    Nothing repeats them: both surfaces are filled again from the sources.
+    """
+    query = f"SELECT document_id, source_id FROM sources WHERE source_id {_LISTED}"  # noqa: S608
+    names = {name for row in db.execute(query, (json.dumps(erasure.source_ids),)) for name in row}
+    scrub = (
+        "UPDATE intents SET args = '{}', source = NULL WHERE surface IN ('kb', 'skills')"
+        " AND state IN ('committed', 'failed') AND instr(args, ?)"
+    )
+    db.executemany(scrub, [(name,) for name in names])
 
 
 def _names_statements(args: str) -> bool:
