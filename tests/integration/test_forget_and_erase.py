@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
+import pyoxigraph as ox
 import pytest
 
 from datamind.agent import DataMind
 from datamind.core.errors import InputInvalid, NotFound
-from tests.support.erase_jobs import CANARY, ENGINES, OTHER, check_the_rest, fill, placed, places
+from datamind_db_duckdb.rewriting import write_anew as duckdb_anew
+from datamind_graph_rdflib.rewriting import write_anew as graph_anew
+from tests.support.erase_jobs import CANARY, ENGINES, OTHER, check_the_rest, fill, make_canary, placed, places
 from tests.support.forks import Forks
 from tests.support.systems import contents, open_system, read, write
 
@@ -287,3 +292,49 @@ async def test_the_file_of_large_content_is_removed_and_kept_while_another_sourc
     assert [path for path in places(home, CANARY) if "/blobs/" in path] and kept.status == "stored"
     await system.forget(await system.plan_forget(source=second), erase=True)
     assert places(home, CANARY) == []
+
+
+def test_the_duckdb_file_written_anew_holds_no_freed_block(tmp_path: Path) -> None:
+    path = tmp_path / "data.duckdb"
+    words = [make_canary(seed) for seed in range(500)]
+    with closing(duckdb.connect(str(path))) as connection:
+        # Uncompressed, or a search byte for byte would see nothing before either.
+        connection.execute("SET force_compression = 'uncompressed'")
+        connection.execute("CREATE TABLE t (number INTEGER, word VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(words)))
+        connection.execute("INSERT INTO t SELECT 1000 + i, 'x' || i FROM range(100000) AS s (i)")
+        connection.execute("CHECKPOINT")
+        connection.execute("DELETE FROM t WHERE number < 1000")
+        for statement in ("FORCE CHECKPOINT", "VACUUM", "FORCE CHECKPOINT"):
+            connection.execute(statement)
+    held = path.read_bytes()
+    assert sum(word.encode() in held for word in words) > 0  # what the engine offers is not enough
+    duckdb_anew(str(path))
+    held = path.read_bytes()
+    assert [word for word in words if word.encode() in held] == []
+    with closing(duckdb.connect(str(path), read_only=True)) as connection:
+        assert connection.execute("SELECT count(*), min(number) FROM t").fetchall() == [(100_000, 1_000)]
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_the_graph_written_anew_holds_no_text_that_no_statement_says(tmp_path: Path) -> None:
+    folder = tmp_path / "oxigraph"
+    words = [make_canary(seed) for seed in range(500)]
+    relation = ox.NamedNode("https://example.org/says")
+    graph = ox.Store(str(folder))
+    quads = [ox.Quad(ox.BlankNode(f"b{number}"), relation, ox.Literal(word)) for number, word in enumerate(words)]
+    graph.extend(quads)
+    for quad in quads[:-1]:
+        graph.remove(quad)
+    graph.flush()
+    graph.optimize()
+    del graph
+    assert hits(folder, words) == 500  # the engine keeps every text it was ever given
+    graph_anew(folder)
+    assert hits(folder, words) == 1
+    assert list(ox.Store(str(folder))) == quads[-1:]
+
+
+def hits(folder: Path, words: list[str]) -> int:
+    held = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return sum(word.encode() in held for word in words)
