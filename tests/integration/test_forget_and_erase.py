@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import lancedb
 import pyoxigraph as ox
 import pytest
 
@@ -66,6 +67,24 @@ async def test_a_document_is_erased_with_its_versions_answers_vectors_and_the_ot
     assert places(home, CANARY) == [] and places(home, OTHER)
     await system.aclose()
     assert places(home, CANARY) == []
+    await check_lance(home / "storage/default/kb/lance")
+
+
+async def check_lance(folder: Path) -> None:
+    """What a search byte for byte cannot see, for the pages are compressed: no row but those that are read."""
+    connection = await lancedb.connect_async(str(folder))
+    names = [path.stem for path in folder.glob("*.lance")]
+    assert sorted(name.partition("_")[0] for name in names) == ["chunks", "vectors"]
+    for name in names:
+        table = await connection.open_table(name)
+        (version,) = await table.list_versions()
+        held = version["metadata"]
+        assert held["total_data_file_rows"] == held["total_rows"] == str(await table.count_rows())
+        assert held["total_deletion_files"] == "0"
+        stored = {path.name for path in (folder / f"{name}.lance" / "data").iterdir()}
+        assert len(stored) == int(held["total_data_files"])
+        ids = (await table.query().to_arrow())["id"].to_pylist()
+        assert len(ids) == 1
 
 
 async def test_forgetting_alone_takes_it_off_the_read_paths_and_leaves_the_stored_text(

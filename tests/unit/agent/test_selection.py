@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datamind.agent.facade import loop_config
+from datamind.agent.budgets import loop_config
 from datamind.agent.selection import select_providers
 from datamind.core.errors import ConfigError, PluginError
 from datamind.core.types import DataSurface

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from datamind.agent.base import AgentLoopConfig
+from datamind.config.settings import Settings
 from datamind.core.messages import Usage
 from datamind.core.results import StopReason
 
@@ -69,3 +70,20 @@ class RunBudget:
     def left_s(self) -> float:
         """Seconds left in all."""
         return self.config.wall_clock_s - (self.clock() - self.started)
+
+
+def loop_config(settings: Settings) -> AgentLoopConfig:
+    """Limits of a run from Settings."""
+    agent, llm = settings.agent, settings.llm
+    return AgentLoopConfig(
+        max_turns=agent.max_turns,
+        max_tool_calls=agent.max_tool_calls,
+        max_input_tokens=agent.max_input_tokens,
+        max_output_tokens=agent.max_output_tokens,
+        max_cost_usd=agent.max_cost_usd,
+        wall_clock_s=agent.wall_clock_timeout_s,
+        reserve_s=agent.finalization_reserve_s,
+        reply_tokens=llm.max_tokens,
+        temperature=llm.temperature,
+        model_timeout_s=llm.timeout_s,
+    )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from datamind.agent.base import AgentEvent, AgentLoopConfig, AgentLoopProtocol, LoopParts, LoopTurn
+from datamind.agent.base import AgentEvent, AgentLoopProtocol, LoopParts, LoopTurn
+from datamind.agent.budgets import loop_config
 from datamind.agent.direct import Direct, IngestSource
 from datamind.agent.erasing import run_forget
 from datamind.agent.exporting import ExportReport, export_profile
@@ -258,13 +259,12 @@ class DataMind:
     async def forget(self, plan: ForgetPlan, erase: bool = False) -> StoreResult:
         """Take what a plan names off every read path, by the tools that delete; no model takes part.
 
-        Every deletion has a receipt, whose read-back saw that nothing is left. Whoever passes the plan has decided:
-        no approver is asked.
+        Every deletion has a receipt. Whoever passes the plan has decided: no approver is asked.
 
         Args:
             plan: From ``plan_forget``.
-            erase: Remove it from every file too, with stored contents, older versions, answers that rest on it and
-                conversations; nothing brings it back. One that is broken off is finished by the next start.
+            erase: Remove it from every file too, with stored contents, answers and conversations; nothing brings it
+                back. An erase that is broken off is finished by the next start.
 
         Raises:
             StoreError: A store could not be written anew; the next start tries again.
@@ -459,23 +459,6 @@ class RetrieveAgent:
     async def aclose(self) -> None:
         """Close every store."""
         await self._system.aclose()
-
-
-def loop_config(settings: Settings) -> AgentLoopConfig:
-    """Limits of a run from Settings."""
-    agent, llm = settings.agent, settings.llm
-    return AgentLoopConfig(
-        max_turns=agent.max_turns,
-        max_tool_calls=agent.max_tool_calls,
-        max_input_tokens=agent.max_input_tokens,
-        max_output_tokens=agent.max_output_tokens,
-        max_cost_usd=agent.max_cost_usd,
-        wall_clock_s=agent.wall_clock_timeout_s,
-        reserve_s=agent.finalization_reserve_s,
-        reply_tokens=llm.max_tokens,
-        temperature=llm.temperature,
-        model_timeout_s=llm.timeout_s,
-    )
 
 
 def _known_role(role: str) -> Role:
