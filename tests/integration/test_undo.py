@@ -123,7 +123,7 @@ async def test_rows_of_an_edited_file_stay_and_the_older_version_is_told(system:
     for asked in ("", edited.receipt_id):
         with pytest.raises(Conflict, match="replaced something on db"):
             await system.undo(asked)
-    with pytest.raises(Conflict, match="replaced since"):
+    with pytest.raises(Conflict, match="changed since|nothing is kept"):
         await system.undo(first.receipt_id)
     assert list(await system.sql("SELECT city FROM sales")) == [("Oslo",)]
     other = await only_receipt(system, placed(tmp_path, "b/sales.csv", "city,amount\nBonn,5\n"))
@@ -141,7 +141,7 @@ async def test_a_skill_goes_unless_it_was_edited_since(system: DataMind) -> None
     file = system.profile.data_dir / "skills" / "close-month" / "SKILL.md"
     kept = file.read_text(encoding="utf-8")
     file.write_text(kept + "2. Tell everyone.\n", encoding="utf-8")
-    with pytest.raises(Conflict, match="replaced since"):
+    with pytest.raises(Conflict, match="changed since"):
         await system.undo(written.receipts[0].receipt_id)
     file.write_text(kept, encoding="utf-8")
     assert (await system.undo()).status == "stored"
@@ -153,7 +153,7 @@ async def test_undone_twice_says_so(system: DataMind, tmp_path: Path) -> None:
     undone = await system.undo(receipt.receipt_id)
     again = await system.undo(receipt.receipt_id)
     assert (again.status, again.receipts) == ("unchanged", ())
-    assert again.answer == f"{receipt.receipt_id} was undone by {undone.receipts[0].receipt_id}."
+    assert again.answer == f"{receipt.receipt_id} was reverted by {undone.receipts[0].receipt_id}."
     assert (await system.undo()).answer == "There is nothing to undo."
     # Stored anew it is another addition, with a receipt and an undo of its own.
     await only_receipt(system, tmp_path / "a.md")
@@ -161,33 +161,30 @@ async def test_undone_twice_says_so(system: DataMind, tmp_path: Path) -> None:
     assert contents(await read(system, "kb_search", query="oven")) == []
 
 
-async def test_what_is_no_addition_is_refused_and_stays(system: DataMind, tmp_path: Path) -> None:
+async def test_what_a_later_write_replaced_is_refused_and_stays(system: DataMind, tmp_path: Path) -> None:
     path = placed(tmp_path, "a.md", "# Ovens\n\nThe oven is blue.\n")
     first = await only_receipt(system, path)
     placed(tmp_path, "a.md", "# Ovens\n\nThe oven is white.\n")
     replaced = await only_receipt(system, path)
-    for asked in ("", replaced.receipt_id, first.receipt_id):
-        with pytest.raises(Conflict) as refused:
-            await system.undo(asked)
-        assert refused.value.code == "conflict.not_an_addition"
-        assert "takes back additions only" in str(refused.value)
+    with pytest.raises(Conflict, match=replaced.receipt_id) as refused:
+        await system.undo(first.receipt_id)
+    assert refused.value.code == "conflict.changed_since"
     assert "white" in contents(await read(system, "kb_search", query="oven"))[0]
-    await write(system, "kb_delete", document_ids=list(first.result.ids))
-    with pytest.raises(Conflict, match="deleted something on kb"):
-        await system.undo()
 
 
-async def test_in_a_mixed_request_only_additions_go(system: DataMind, tmp_path: Path) -> None:
+async def test_in_a_mixed_request_additions_go_and_the_version_before_comes_back(
+    system: DataMind, tmp_path: Path
+) -> None:
     placed(tmp_path / "in", "a.md", "# Ovens\n\nThe oven is blue.\n")
     await system.ingest(tmp_path / "in")
     placed(tmp_path / "in", "a.md", "# Ovens\n\nThe oven is white.\n")
     placed(tmp_path / "in", "b.md", "# Doors\n\nThe door is red.\n")
     stored = await system.ingest(tmp_path / "in")
     plan = await system.plan_undo(stored.trace_id)
-    assert [why for _, why in plan.stays] == ["not_an_addition"]
+    assert {step.tool for step in plan.steps} == {"kb_restore", "kb_delete"}
     await system.undo(plan)
-    assert contents(await read(system, "kb_search", query="door")) == []
-    assert "white" in contents(await read(system, "kb_search", query="oven"))[0]
+    assert "red" not in "".join(contents(await read(system, "kb_search", query="door")))
+    assert "blue" in contents(await read(system, "kb_search", query="oven"))[0]
 
 
 class Yes:
@@ -207,7 +204,7 @@ async def test_a_write_of_more_documents_than_one_call_deletes_goes_whole(tmp_pa
         assert "and 995 more" in plan.steps[0].what
         assert (await system.undo()).status == "stored"
         assert (await read(system, "kb_count")).data["documents"] == 0
-        assert "was undone by" in (await system.undo(stored.receipts[0].receipt_id)).answer
+        assert "was reverted by" in (await system.undo(stored.receipts[0].receipt_id)).answer
 
 
 async def test_an_id_that_is_not_there_is_said(system: DataMind) -> None:

@@ -123,6 +123,10 @@ class SyncDataMind:
         """See ``DataMind.forget``."""
         return self._call(self._system.forget(plan, erase))
 
+    def revert(self, receipt_id: str) -> StoreResult:
+        """See ``DataMind.revert``."""
+        return self._call(self._system.revert(receipt_id))
+
     def receipts(self, *, limit: int = 20) -> Sequence[IngestReceipt]:
         """The latest receipts, newest first."""
         return self._call(self._system.receipts.latest(limit=limit))

@@ -60,6 +60,18 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
     ),
     ("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",),
+    (
+        # What each write made of a memory that can be changed; before is NULL for one that it added.
+        """CREATE TABLE changes (
+            receipt_id TEXT NOT NULL,
+            memory_id TEXT NOT NULL,
+            before TEXT,
+            after TEXT NOT NULL,
+            PRIMARY KEY (receipt_id, memory_id)
+        )""",
+        "CREATE INDEX changes_by_memory ON changes (memory_id)",
+        "CREATE TABLE reverts (by_receipt TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+    ),
 )
 """What leads from each version to the next; ``PRAGMA user_version`` counts how many a file has."""
 

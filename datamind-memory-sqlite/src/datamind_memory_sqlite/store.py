@@ -18,11 +18,12 @@ from datamind.core.protocols.memory import (
     MemoryItem,
     MemoryQuery,
     MemoryReader,
+    MemoryRevert,
     SaveOutcome,
 )
 from datamind.core.protocols.repair import DAMAGED, damaged
 from datamind.core.set_aside import is_marked, set_aside
-from datamind_memory_sqlite import writing
+from datamind_memory_sqlite import reverting, writing
 from datamind_memory_sqlite.connections import ReadConnection, WriteConnection
 from datamind_memory_sqlite.files import is_behind, translated
 from datamind_memory_sqlite.reading import SqliteMemoryReader, backlog
@@ -113,6 +114,24 @@ class SqliteMemoryStore:
         await self._writer.run(partial(writing.erase, memory_ids=ids))
         await self._read_connection.let_go()
         await self._writer.write_anew()
+
+    async def reverting(self, receipt_id: str) -> MemoryRevert:
+        """What ``revert`` would do; nothing is changed.
+
+        Raises:
+            Conflict: A later write changed one of its memories, or the same fact.
+            StoreError: The file cannot be read.
+        """
+        return await self._writer.run(partial(reverting.plan, receipt_id=receipt_id))
+
+    async def revert(self, receipt_id: str, by_receipt: str) -> MemoryRevert:
+        """Take back what a receipt wrote; what comes back is found by its words at once.
+
+        Raises:
+            Conflict: A later write changed one of its memories, or the same fact.
+            StoreError: Nothing was written.
+        """
+        return await self._writer.run(partial(reverting.revert, receipt_id=receipt_id, by_receipt=by_receipt))
 
     async def put_vectors(self, model_id: str, memory_ids: Sequence[str], vectors: bytes) -> None:
         """float32, shape (len(memory_ids), dim), row i for id i; those of vanished memories are dropped.

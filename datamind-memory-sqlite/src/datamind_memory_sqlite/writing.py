@@ -15,6 +15,7 @@ from datamind.core.protocols.memory import MemoryDraft, SaveOutcome
 from datamind.core.record import now
 from datamind.core.types import derived_id
 from datamind_memory_sqlite.filters import marks
+from datamind_memory_sqlite.reverting import note_new, noting
 from datamind_memory_sqlite.rows import encode_tokens, to_microseconds
 
 _SLICE: Final = 500
@@ -108,10 +109,11 @@ def _settle(
 ) -> SaveOutcome:
     """Close memories in favour of the one that holds and keep what was done for a redo."""
     memory_id = equal.memory_id if equal else draft.memory_id
-    connection.executemany(
-        "UPDATE memories SET valid_to = ?, closed_by = ?, close_receipt_id = ? WHERE row = ?",
-        [(end, memory_id, draft.receipt_id, span.row) for span, end in ends],
-    )
+    with noting(connection, draft.receipt_id, [span.row for span, _ in ends]):
+        connection.executemany(
+            "UPDATE memories SET valid_to = ?, closed_by = ?, close_receipt_id = ? WHERE row = ?",
+            [(end, memory_id, draft.receipt_id, span.row) for span, end in ends],
+        )
     closed = sorted((span for span, _ in ends), key=lambda span: (span.start, span.memory_id))
     outcome = SaveOutcome(
         status="superseded" if ends else "unchanged" if equal else "added",
@@ -145,6 +147,7 @@ def _insert(connection: sqlite3.Connection, draft: MemoryDraft, following: _Span
         "INSERT INTO words (rowid, tokens) VALUES (?, ?)",
         (inserted.lastrowid, " ".join(encode_tokens(draft.tokens))),
     )
+    note_new(connection, draft.receipt_id, inserted.lastrowid or 0)
 
 
 def erase(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
@@ -153,6 +156,7 @@ def erase(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
     for part in _slices(memory_ids):
         chosen = f"memory_id IN ({marks(part)})"
         connection.execute(f"DELETE FROM outcomes WHERE {chosen}", part)  # noqa: S608
+        connection.execute(f"DELETE FROM changes WHERE {chosen}", part)  # noqa: S608
         connection.execute(f"DELETE FROM memories WHERE forget_receipt_id IS NOT NULL AND {chosen}", part)  # noqa: S608
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
@@ -238,7 +242,9 @@ def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], receipt_i
     ).fetchall()
     connection.executemany("DELETE FROM words WHERE rowid = ?", rows)
     connection.executemany("DELETE FROM vectors WHERE row = ?", rows)
-    connection.executemany("UPDATE memories SET forget_receipt_id = ? WHERE row = ?", [(receipt_id, *r) for r in rows])
+    with noting(connection, receipt_id, [row for (row,) in rows]):
+        changes = [(receipt_id, row) for (row,) in rows]
+        connection.executemany("UPDATE memories SET forget_receipt_id = ? WHERE row = ?", changes)
     (count,) = connection.execute(
         f"SELECT count(*) FROM memories WHERE forget_receipt_id = ? AND {chosen}",  # noqa: S608
         (receipt_id, *memory_ids),

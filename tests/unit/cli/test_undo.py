@@ -40,16 +40,22 @@ def test_one_receipt_by_its_short_id_and_again(run, run_json, notes):
     assert run("undo", first["receipt_id"], "--yes").exit_code == 0
     assert run("undo", second["receipt_id"].partition(".")[0], "--yes").exit_code == 0
     again = run("undo", second["receipt_id"], "--yes")
-    assert (again.exit_code, "undone already, by rcpt_" in again.stdout) == (0, True)
+    assert (again.exit_code, "reverted already, by rcpt_" in again.stdout) == (0, True)
     found = run_json("undo", second["receipt_id"], "--yes")
     assert found["gone"][0]["undone_by"]["result"]["operation"] == "deleted"
 
 
-def test_what_is_no_addition_is_refused_in_one_line(run, notes):
+def test_what_was_replaced_comes_back_and_goes_again(run, run_json, notes):
     run("ingest", "notes")
+    (first, *_) = [one for one in run_json("receipts") if one["source"]["uri"].endswith("buoys.md")]
     (notes / "buoys.md").write_text("# buoys\n\nNone is left.\n", encoding="utf-8")
-    run("ingest", "notes")
-    refused = run("undo", "--yes")
+    (second,) = [one for one in run_json("ingest", "notes")["receipts"] if one["result"]["operation"] == "replaced"]
+    refused = run("revert", first["receipt_id"], "--yes")
     assert refused.exit_code != 0
-    assert "replaced something on kb" in refused.stderr
+    assert second["receipt_id"] in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
+    shown = run("revert", second["receipt_id"].partition(".")[0], "--yes")
+    assert (shown.exit_code, "comes back: buoys" in shown.stdout, "restored" in shown.stdout) == (0, True, True)
+    (redone,) = [one for one in run_json("receipts") if one["tool"] == "kb_restore"]
+    assert run("revert", redone["receipt_id"], "--yes").exit_code == 0
+    assert run("revert", "rcpt_nope.default", "--yes").exit_code != 0

@@ -165,7 +165,7 @@ _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
 async def main(folder):
     store = SqliteMemoryStore(folder / "memory.db", 5)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
     failed, kept = set(), []
     for n in range(12):
         try:
@@ -173,7 +173,7 @@ async def main(folder):
             kept.append(n)
         except StoreError as error:
             failed.add(type(error.__cause__).__module__)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (24_000 + 6_000 * n, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000 + 6_000 * n, hard))
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     await store.save(make_memory("afterwards"))
     kept = [f"memory {n}" for n in kept] + ["afterwards"]

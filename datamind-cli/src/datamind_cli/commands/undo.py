@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 20
 _WHAT_CHARS = 80
 _REASONS = {
-    "not_an_addition": "{operation}, which undo cannot take back yet",
-    "replaced_since": "added, and replaced since",
+    "not_kept": "{operation}, and nothing is kept to bring it back",
+    "changed_since": "{operation}, and changed since",
 }
 
 
@@ -32,28 +32,30 @@ _REASONS = {
 @common_options
 @click.pass_context
 def cli(ctx: click.Context, asked: str, yes: bool) -> int:
-    """Take back what was added last, or by the receipt or trace with ID; what goes is shown first.
+    """Take back what was written last, or by the receipt or trace with ID; what goes or comes back is shown first.
 
-    All that one command added goes together. Documents, memories, statements, skills and rows that were added can be
-    taken back; what replaced, changed or deleted something cannot yet. The removal has receipts of its own.
+    All that one command wrote is taken back together: what it added goes, what it replaced, closed or deleted comes
+    back. What a later write changed stays as it is. Every step has a receipt of its own.
     """
     state = state_of(ctx)
-    return run(lambda: _undo(state, asked, yes))
+    return run(lambda: take_back(state, asked, yes))
 
 
-async def _undo(state: State, asked: str, yes: bool) -> ExitCode:
+async def take_back(state: State, asked: str, yes: bool, *, one_receipt: bool = False) -> ExitCode:
+    """Show the plan, ask, and do it; the exit code."""
     from datamind_cli.approve import typed
 
     out, approver = Output(state), _Agreed(state)
     async with opened_for_reading(state, approver=approver) as system:
-        plan = await system.plan_undo(await whole_id(system, asked))
+        wanted = await whole_id(system, asked)
+        plan = await (system.plan_revert(wanted) if one_receipt else system.plan_undo(wanted))
         if not plan.steps:
             return _say_nothing_goes(out, plan)
         if not out.is_json:
             _show(out, plan)
         if not yes:
             _need_terminal()
-            echo(f"Remove {'this' if len(plan.steps) == 1 else 'these'}? [y/N] ", nl=False, err=True)
+            echo(f"Take {'this' if len(plan.steps) == 1 else 'these'} back? [y/N] ", nl=False, err=True)
             if (await typed(sys.stdin.readline)).strip().lower() not in ("y", "yes"):
                 out.note("Nothing was changed.")
                 return ExitCode.DENIED
@@ -94,9 +96,9 @@ def _show(out: Output, plan: UndoPlan) -> None:
         )
         for step in plan.steps[:_MAX_SHOWN]
     ]
-    out.table(("receipt", "surface", "goes", "source"), rows)
+    out.table(("receipt", "surface", "what", "source"), rows)
     if len(plan.steps) > _MAX_SHOWN:
-        out.line(f"and {count_of(len(plan.steps) - _MAX_SHOWN, 'addition')} more")
+        out.line(f"and {count_of(len(plan.steps) - _MAX_SHOWN, 'write')} more")
     for receipt, why in plan.stays[:_MAX_SHOWN]:
         reason = _REASONS[why].format(operation=receipt.result.operation)
         out.line(f"stays: {source_label(receipt.source) or short_id(receipt.receipt_id)} ({reason})")
@@ -110,7 +112,7 @@ def _say_nothing_goes(out: Output, plan: UndoPlan) -> ExitCode:
         out.line("There is nothing to undo.")
     for receipt in plan.gone if not out.is_json else ():
         by = plan.undone_by.get(receipt.receipt_id)
-        how = f"undone already, by {short_id(by.receipt_id)}" if by else "gone already"
+        how = f"reverted already, by {short_id(by.receipt_id)}" if by else "gone already"
         out.line(f"{short_id(receipt.receipt_id)} is {how}.")
     return ExitCode.OK
 
@@ -119,4 +121,4 @@ def _need_terminal() -> None:
     from datamind.core.errors import ApprovalRequired
 
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise ApprovalRequired("there is no terminal to ask on;", hint="`datamind undo --yes` does not ask.")
+        raise ApprovalRequired("there is no terminal to ask on;", hint="With --yes nothing is asked.")

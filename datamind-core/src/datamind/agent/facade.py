@@ -19,7 +19,7 @@ from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
 from datamind.agent.services import AgentServices
 from datamind.agent.tables import read_table
-from datamind.agent.undo import UndoPlan, plan_undo, run_undo
+from datamind.agent.undo import UndoPlan, plan_revert, plan_undo, run_undo
 from datamind.agent.verify import make_saved, verify_saved
 from datamind.capabilities.control.answers import AnswerLog
 from datamind.capabilities.control.conversations import ConversationLog
@@ -216,22 +216,24 @@ class DataMind:
         return await read_table(self, statement, max_rows)
 
     async def plan_undo(self, asked: str = "") -> UndoPlan:
-        """What ``undo`` would remove; nothing is changed.
+        """What ``undo`` would remove and bring back; nothing is changed.
 
         Args:
             asked: A receipt id, the trace id of a request, or empty for the last request that wrote something.
 
         Raises:
             NotFound: No such receipt or trace in this profile.
-            Conflict: ``conflict.not_an_addition``: it replaced, changed or deleted something, and added nothing.
+            Conflict: ``conflict.changed_since``: a later write changed the same thing; it is named.
+                ``conflict.not_kept``: nothing was kept to bring back, as the receipt says.
             SurfaceUnavailable: Its surface is off.
         """
         return await plan_undo(self, asked)
 
     async def undo(self, asked: str | UndoPlan = "") -> StoreResult:
-        """Take back what a receipt, a request or a plan added, by the tools that delete; no model takes part.
+        """Take back what a receipt, a request or a plan wrote; no model takes part.
 
-        Every removal has a receipt, whose read-back saw that nothing is left. What is gone already is ``unchanged``.
+        What it added goes, what it replaced, closed or deleted comes back. Every call has a receipt, whose read-back
+        saw that it is so. What was taken back already is ``unchanged``.
 
         Raises:
             NotFound: As ``plan_undo``, like the rest.
@@ -270,6 +272,22 @@ class DataMind:
             StoreError: A store could not be written anew; the next start tries again.
         """
         return await run_forget(self, plan, erase=erase)
+
+    async def plan_revert(self, receipt_id: str) -> UndoPlan:
+        """What ``revert`` would remove and bring back; nothing is changed.
+
+        Raises:
+            NotFound: No such receipt in this profile; the rest as ``plan_undo``.
+        """
+        return await plan_revert(self, receipt_id)
+
+    async def revert(self, receipt_id: str) -> StoreResult:
+        """``undo`` of one receipt. A revert has a receipt too, and reverting that one redoes the write.
+
+        Raises:
+            NotFound: As ``plan_revert``, like the rest.
+        """
+        return await run_undo(self, await plan_revert(self, receipt_id))
 
     async def save_answer(self, trace_id: str) -> SavedAnswer:
         """An answer with all that is needed to read and to verify it later; ``datamind.core.saved_page`` writes it.

@@ -219,7 +219,8 @@ def _make_sides(
         kb, control.sources, lambda: hub.open(ProviderKind.KB_RETRIEVER), reranker, settings.retrieval.top_k, access
     )
     max_bytes = min(settings.ingest.kb_max_bytes, settings.ingest.max_bytes)
-    kb_writes = KBWrites(kb, control.sources, LoaderShelf(hub, settings.ingest.options).loader_of, int(max_bytes))
+    loader_of = LoaderShelf(hub, settings.ingest.options).loader_of
+    kb_writes = KBWrites(kb, control.sources, control.versions, loader_of, int(max_bytes))
 
     def open_skills() -> Any:
         return hub.open(ProviderKind.SKILLS_SOURCE)
@@ -251,7 +252,7 @@ def _make_sides(
         rules,
         on(DataSurface.KB, kb_writes),
         on(DataSurface.MEMORY, MemoryWrites(memory)),
-        on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources)),
+        on(DataSurface.SKILLS, SkillWrites(open_skills, profile.name, control.sources, control.versions)),
         on(DataSurface.GRAPH, graph_writes),
         on(DataSurface.DB, DatabaseWrites(open_db, int(settings.ingest.max_bytes), profile.storage_dir / "blobs")),
     )

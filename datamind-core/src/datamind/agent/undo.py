@@ -1,8 +1,7 @@
-"""Taking additions back: what one request added goes through the tools that delete, as the application's own calls."""
+"""Taking writes back: what they added goes, what was there before comes back, as the application's own calls."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from datamind.agent.keeping import with_all_receipts
 from datamind.agent.results import make_store_result, surfaces_used, trace_of
+from datamind.capabilities.control.receipts import revert_key, reverted_in
 from datamind.core.context import RequestContext, ToolContext
-from datamind.core.errors import Conflict, NotFound, SurfaceUnavailable
+from datamind.core.errors import Conflict, NotFound, SurfaceUnavailable, changed_since
 from datamind.core.hooks import Candidates
 from datamind.core.receipts import IngestReceipt, StoreResult, profile_of_receipt
 from datamind.core.types import DataSurface, Role
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
     from datamind.agent.facade import DataMind
 
 _CHANGED: Final = frozenset({"stored", "partial"})
+_NOT_KEPT: Final = "conflict.not_kept"
 _NO_CHANGE: Final = frozenset({"none", "reindexed"})
-_KEY: Final = re.compile(r"(?:[^/]+/)?undo/rcpt_")
 _MAX_LABELS: Final = 5
 _MAX_IDS: Final = 1_000  # of one deletion
 _MAX_REQUESTS: Final = 1_000  # looked through for the last addition
 
-Why = Literal["not_an_addition", "replaced_since"]
+Why = Literal["not_kept", "changed_since"]
 
 
 @dataclass(frozen=True, slots=True)
 class UndoStep:
-    """One addition that can be taken back.
+    """One call of what takes a write back.
 
     Attributes:
-        what: What goes, for a person to read: a title, a memory's text, so many rows of a table.
+        what: What goes or comes back, for a person to read: a title, a memory's text, so many rows of a table.
         session: The conversation it was written in.
         part: Its number, where one write added more than one call deletes.
+        turn: How often the write was taken back and restored before.
     """
 
     receipt: IngestReceipt
@@ -46,6 +47,7 @@ class UndoStep:
     what: str
     session: str = ""
     part: int = 0
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +55,52 @@ class UndoPlan:
     """What an undo will do.
 
     Attributes:
-        steps: What goes, newest first.
-        gone: Additions of which nothing is there any more.
-        undone_by: Of those, the receipt of the undo that took each back, by its receipt id.
-        stays: Writes that are no additions, or were replaced since; nothing of theirs is touched.
+        steps: What goes or comes back, newest first.
+        gone: Writes that were taken back already, or of which nothing is there any more.
+        undone_by: Of those, the receipt of the revert that took each back, by its receipt id.
+        stays: Writes that a later one changed, or of which nothing is kept to bring back; nothing of theirs is touched.
+        reasons: Why each of those stays, by its receipt id.
     """
 
     steps: tuple[UndoStep, ...] = ()
     gone: tuple[IngestReceipt, ...] = ()
     undone_by: Mapping[str, IngestReceipt] = field(default_factory=dict)
     stays: tuple[tuple[IngestReceipt, Why], ...] = ()
+    reasons: Mapping[str, Conflict] = field(default_factory=dict)
 
 
 async def plan_undo(system: DataMind, asked: str = "") -> UndoPlan:
-    """What taking back a receipt, a request's receipts (by trace id) or the last request that wrote would remove.
+    """What taking back a receipt, a request's receipts (by trace id) or the last request that wrote would do.
 
     An empty plan means that there is nothing to take back.
 
     Raises:
         NotFound: No such receipt or trace in this profile.
-        Conflict: ``conflict.not_an_addition``: it replaced, changed or deleted something, and added nothing.
+        Conflict: ``conflict.changed_since``: a later write changed the same thing. ``conflict.not_kept``: nothing was
+            kept to bring back, as the receipt said. ``conflict.nothing_written``: it changed nothing.
         SurfaceUnavailable: Its surface is off.
     """
     receipts = await _asked_for(system, asked) if asked else await _latest(system)
     plan = await _plan(system, receipts)
     if plan.stays and not plan.steps and not plan.gone:
-        raise _no_addition(*plan.stays[0])
+        raise plan.reasons[plan.stays[0][0].receipt_id]
     return plan
 
 
+async def plan_revert(system: DataMind, receipt_id: str) -> UndoPlan:
+    """``plan_undo`` of one receipt.
+
+    Raises:
+        NotFound: No such receipt in this profile; the others as ``plan_undo``.
+    """
+    found = [await control.receipts.get(receipt_id) for control in system.services.controls()]
+    if not any(found):
+        raise NotFound(f"there is no receipt {receipt_id[:80]!r}", hint="`datamind receipts` lists receipts.")
+    return await plan_undo(system, receipt_id)
+
+
 async def run_undo(system: DataMind, plan: UndoPlan) -> StoreResult:
-    """Take back what a plan names; each removal has a receipt of its own, whose read-back saw that it is gone."""
+    """Take back what a plan names; each call has a receipt of its own, whose read-back saw that it is so."""
     started = time.monotonic()
     ctx = RequestContext(system.profile.name, Role.STORE, by_application=True)
     # Each call has the key of what it takes back: a repeat after a crash goes on with it, and the log tells it apart.
@@ -95,7 +112,7 @@ async def run_undo(system: DataMind, plan: UndoPlan) -> StoreResult:
             ctx=replace(
                 ctx,
                 session=step.session,
-                idempotency_key=f"undo/{step.receipt.receipt_id}/{step.part}",
+                idempotency_key=revert_key(step.receipt.receipt_id, step.part, step.turn),
                 ordinals=count(),
             ),
         )
@@ -125,7 +142,7 @@ def _told_gone(plan: UndoPlan) -> str:
         return "There is nothing to undo."
     first = plan.gone[0]
     by = plan.undone_by.get(first.receipt_id)
-    return f"{first.receipt_id} was undone by {by.receipt_id}." if by else f"Nothing of {first.receipt_id} is left."
+    return f"{first.receipt_id} was reverted by {by.receipt_id}." if by else f"Nothing of {first.receipt_id} is left."
 
 
 async def _asked_for(system: DataMind, asked: str) -> Sequence[IngestReceipt]:
@@ -137,7 +154,7 @@ async def _asked_for(system: DataMind, asked: str) -> Sequence[IngestReceipt]:
         raise NotFound(f"there is no receipt or trace {asked[:80]!r}", hint="`datamind receipts` lists receipts.")
     if not any(_changed(receipt) for receipt in found):
         raise Conflict(
-            f"{found[0].receipt_id} is {found[0].status}: it changed nothing", code="conflict.not_an_addition"
+            f"{found[0].receipt_id} is {found[0].status}: it changed nothing", code="conflict.nothing_written"
         )
     return found
 
@@ -154,7 +171,7 @@ async def _latest(system: DataMind) -> Sequence[IngestReceipt]:
             for receipt in await control.receipts.of_trace(trace_id)
             if _changed(receipt)
         ]
-        if any(_KEY.match(receipt.idempotency_key) for receipt in receipts):
+        if any(reverted_in(receipt.idempotency_key) for receipt in receipts):
             continue
         undone = [await _undone_by(system, receipt) for receipt in receipts]
         if not all(undone):
@@ -165,24 +182,63 @@ async def _latest(system: DataMind) -> Sequence[IngestReceipt]:
 async def _plan(system: DataMind, receipts: Sequence[IngestReceipt]) -> UndoPlan:
     steps: list[UndoStep] = []
     gone: list[IngestReceipt] = []
-    stays: list[tuple[IngestReceipt, Why]] = []
+    reasons: list[tuple[IngestReceipt, Conflict]] = []
     undone: dict[str, IngestReceipt] = {}
     documents = await _documents(system, receipts)
     for receipt in reversed([receipt for receipt in receipts if _changed(receipt)]):
-        if receipt.result.operation != "added":
-            stays.append((receipt, "not_an_addition"))
-            continue
-        found = await _steps(system, receipt, documents.get(receipt.receipt_id, ()))
-        if found:
-            steps += found
-            continue
-        if await _is_there_otherwise(system, receipt):
-            stays.append((receipt, "replaced_since"))
-            continue
-        gone.append(receipt)
         if by := await _undone_by(system, receipt):
+            gone.append(receipt)
             undone[receipt.receipt_id] = by
-    return UndoPlan(tuple(steps), tuple(gone), undone, tuple(stays))
+            continue
+        try:
+            found = await _taking_back(system, receipt, documents.get(receipt.receipt_id, ()))
+        except Conflict as reason:
+            reasons.append((receipt, reason))
+            continue
+        steps += found
+        if not found:
+            gone.append(receipt)
+    whys: list[tuple[IngestReceipt, Why]] = [
+        (receipt, "not_kept" if reason.code == _NOT_KEPT else "changed_since") for receipt, reason in reasons
+    ]
+    told = {receipt.receipt_id: reason for receipt, reason in reasons}
+    return UndoPlan(tuple(steps), tuple(gone), undone, tuple(whys), told)
+
+
+async def _taking_back(system: DataMind, receipt: IngestReceipt, documents: Sequence[str]) -> list[UndoStep]:
+    """The calls that take a write back; none if nothing of it is left.
+
+    Raises:
+        Conflict: A later write changed the same thing, or nothing is kept to bring back.
+    """
+    if receipt.result.operation == "added":
+        found = await _steps(system, receipt, documents)
+        if found or not await _is_there_otherwise(system, receipt):
+            return found
+    return await _restoring(system, receipt)
+
+
+async def _restoring(system: DataMind, receipt: IngestReceipt) -> list[UndoStep]:
+    tool = _RESTORES.get(receipt.result.surface)
+    if tool is None or (receipt.result.revert == "none" and receipt.result.operation != "added"):
+        raise _not_kept(receipt)
+    asked, session = {"receipt": receipt.receipt_id}, await _session(system, receipt)
+    found = await _candidates(system, receipt, tool, asked, session)
+    if not found.ids and receipt.result.operation == "added":
+        raise changed_since(receipt.receipt_id, "")
+    turn = await _turn(system, receipt)
+    return [UndoStep(receipt, tool, asked, _what(receipt, found), session, turn=turn)] if found.ids else []
+
+
+async def _turn(system: DataMind, receipt: IngestReceipt) -> int:
+    """How often it was taken back and restored: each time has a key of its own."""
+    receipts = system.services.control_of(profile_of_receipt(receipt.receipt_id)).receipts
+    for turn in count():
+        key = revert_key(receipt.receipt_id, 0, turn) + "#0"
+        found = [await receipts.of_key(one) for one in (key, f"{system.profile.name}/{key}")]
+        if not any([one and await receipts.reverted_by(one.receipt_id) for one in found]):
+            return turn
+    raise AssertionError  # count() does not end
 
 
 async def _documents(system: DataMind, receipts: Sequence[IngestReceipt]) -> Mapping[str, Sequence[str]]:
@@ -205,12 +261,12 @@ async def _steps(system: DataMind, receipt: IngestReceipt, documents: Sequence[s
         asked = []
     else:
         asked = [arguments]
-    session = await _session(system, receipt)
+    session, turn = await _session(system, receipt), await _turn(system, receipt)
     steps = []
     for part, wanted in enumerate(asked):
         found = await _candidates(system, receipt, tool, wanted, session)
         if found.ids:
-            steps.append(UndoStep(receipt, tool, wanted, _what(receipt, found), session, part))
+            steps.append(UndoStep(receipt, tool, wanted, _what(receipt, found), session, part, turn))
     return steps
 
 
@@ -283,12 +339,10 @@ async def _session(system: DataMind, receipt: IngestReceipt) -> str:
 
 
 async def _undone_by(system: DataMind, receipt: IngestReceipt) -> IngestReceipt | None:
-    control = system.services.control_of(profile_of_receipt(receipt.receipt_id))
-    for key in (f"undo/{receipt.receipt_id}/0#0", f"{system.profile.name}/undo/{receipt.receipt_id}/0#0"):
-        found = await control.receipts.of_key(key)
-        if found is not None and found.status in _CHANGED:
-            return found
-    return None
+    """The receipt of the revert that took it back and is in force."""
+    receipts = system.services.control_of(profile_of_receipt(receipt.receipt_id)).receipts
+    by = await receipts.reverted_by(receipt.receipt_id)
+    return await receipts.get(by) if by else None
 
 
 def _changed(receipt: IngestReceipt) -> bool:
@@ -298,23 +352,28 @@ def _changed(receipt: IngestReceipt) -> bool:
 def _what(receipt: IngestReceipt, found: Candidates) -> str:
     if receipt.result.surface is DataSurface.GRAPH:
         items = receipt.result.items_written
+        if receipt.result.operation != "added":
+            return found.labels[0]
         return f"{items:,} {'statement' if items == 1 else 'statements'}"
     shown = [label.removeprefix(f"{one}  ") for one, label in zip(found.ids, found.labels, strict=True)]
     left = len(shown) - _MAX_LABELS
     return "; ".join(shown[:_MAX_LABELS]) + (f"; and {left:,} more" if left > 0 else "")
 
 
-def _no_addition(receipt: IngestReceipt, why: Why) -> Conflict:
-    if why == "replaced_since":
-        text = f"what {receipt.receipt_id} added was replaced since"
-    else:
-        text = f"{receipt.receipt_id} {receipt.result.operation} something on {receipt.result.surface}"
+def _not_kept(receipt: IngestReceipt) -> Conflict:
     return Conflict(
-        text,
-        code="conflict.not_an_addition",
-        hint="So far undo takes back additions only; bringing back what was there before is to follow.",
+        f"{receipt.receipt_id} {receipt.result.operation} something on {receipt.result.surface}, and nothing is kept "
+        "to bring it back",
+        code=_NOT_KEPT,
+        hint="The receipt said so: its `revert` is none.",
     )
 
+
+_RESTORES: Final[Mapping[DataSurface, str]] = {
+    DataSurface.KB: "kb_restore",
+    DataSurface.MEMORY: "memory_restore",
+    DataSurface.SKILLS: "skill_restore",
+}
 
 _CALLS: Final[Mapping[DataSurface, tuple[str, Callable[[IngestReceipt], dict[str, Any]]]]] = {
     DataSurface.MEMORY: ("memory_forget", lambda receipt: {"memory_ids": list(receipt.result.ids)}),

@@ -229,3 +229,13 @@ def unforeseen(tool: str, error: BaseException) -> DataMindError:
             hint="Free some space and try again.",
         )
     return ToolFailed(f"{tool[:80]} failed ({type(error).__name__})")
+
+
+def changed_since(receipt_id: str, by: str) -> Conflict:
+    """Why a write cannot be taken back: what it left is not there as it left it."""
+    who = f"{by} changed it since" if by else "it was changed since"
+    return Conflict(
+        f"{receipt_id} cannot be taken back: {who}",
+        code="conflict.changed_since",
+        hint="Revert the later write first.",
+    )

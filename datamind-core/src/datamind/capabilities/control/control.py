@@ -20,6 +20,7 @@ from datamind.capabilities.control.receipts import ReceiptLog
 from datamind.capabilities.control.repairs import RepairLog
 from datamind.capabilities.control.sources import SourceLog
 from datamind.capabilities.control.vectors import VectorCache
+from datamind.capabilities.control.versions import VersionLog
 from datamind.core.context import RequestContext
 from datamind.core.durable import sync_folder
 from datamind.core.errors import StoreError
@@ -40,6 +41,7 @@ class Control:
         self.receipts = ReceiptLog(self.db)
         self.repairs = RepairLog(self.db)
         self.sources = SourceLog(self.db, self.contents)
+        self.versions = VersionLog(self.db)
         self.answers = AnswerLog(self.db, self.audit)
         self.conversations = ConversationLog(self.db)
         self.vectors = VectorCache(self.db)

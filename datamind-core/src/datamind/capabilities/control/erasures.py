@@ -102,6 +102,7 @@ class ErasureLog:
             traces = _trace_ids(db, erasure)
             _scrub_intents(db, erasure)
             _scrub_mentions(db, erasure)
+            _scrub_versions(db, erasure)
             _scrub_sources(db, erasure)
             _scrub_receipts(db, erasure)
             self._contents.remove_unneeded(db, hashes)
@@ -219,6 +220,19 @@ def _scrub_mentions(db: sqlite3.Connection, erasure: Erasure) -> None:
 
 def _names_statements(args: str) -> bool:
     return any(not str(one).startswith("rcpt_") for one in json.loads(args).get("ids", ()))
+
+
+def _scrub_versions(db: sqlite3.Connection, erasure: Erasure) -> None:
+    """What would bring earlier versions back, as the changes and the reverts of them hold it."""
+    listed = (json.dumps(erasure.source_ids),)
+    for side in ("before", "after"):
+        named = f"json_extract({side}, '$.source.source_id') {_LISTED}"
+        db.execute(f"DELETE FROM changed_versions WHERE {named}", listed)  # noqa: S608
+    db.execute(
+        "UPDATE intents SET args = '{}' WHERE tool IN ('kb_restore', 'skill_restore')"
+        " AND EXISTS (SELECT 1 FROM json_each(?) AS one WHERE instr(args, one.value))",
+        listed,
+    )
 
 
 def _scrub_sources(db: sqlite3.Connection, erasure: Erasure) -> None:

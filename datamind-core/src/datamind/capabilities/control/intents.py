@@ -25,7 +25,7 @@ from datamind.capabilities.control.intent import (
     request_hash,
 )
 from datamind.capabilities.control.owners import Owner, is_alive
-from datamind.capabilities.control.receipts import insert_receipt, receipt_of
+from datamind.capabilities.control.receipts import insert_receipt, mark_reverted, receipt_of
 from datamind.capabilities.control.turns import Turns
 from datamind.core.context import RequestContext, WriteUnit
 from datamind.core.errors import StoreError
@@ -211,6 +211,7 @@ class IntentLog:
             read_back=read_back,
         )
         insert_receipt(db, receipt, intent.unit.unit_id)
+        mark_reverted(db, receipt)
         state = "failed" if result.status in ("failed", "denied") else "committed"
         db.execute("UPDATE intents SET state = ?, result = NULL WHERE unit_id = ?", (state, intent.unit.unit_id))
         self._record(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from datamind.capabilities.control.database import ControlDB
 from datamind.core.receipts import IngestReceipt
 from datamind.core.types import DataSurface
 
+_REVERT_KEY: Final = re.compile(r"(?:[^/]+/)?undo/(rcpt_[^/]+)/")
 _TABLE_WRITES: Final = """
 SELECT seq, json_extract(body, '$.result.ids[0]'), json_extract(body, '$.result.operation') FROM receipts
 WHERE seq > ? AND surface = 'db' AND status IN ('stored', 'partial') AND json_array_length(body, '$.result.ids') > 0
@@ -110,6 +112,18 @@ class ReceiptLog:
         found = await self._db.read(lambda db: _receipts(db.execute(query, (idempotency_key,))))
         return found[0] if found else None
 
+    async def reverted_by(self, receipt_id: str) -> str:
+        """The receipt of the write that took this one back and is in force itself, or an empty string."""
+        query = "SELECT reverted_by FROM receipts WHERE receipt_id = ?"
+        row = await self._db.read(lambda db: db.execute(query, (receipt_id,)).fetchone())
+        return str(row["reverted_by"] or "") if row else ""
+
+    async def arguments_of(self, receipt_id: str) -> Mapping[str, Any]:
+        """What the write of a receipt was made from, as its intent keeps it; empty if it has none."""
+        query = "SELECT args FROM intents WHERE receipt_id = ?"
+        row = await self._db.read(lambda db: db.execute(query, (receipt_id,)).fetchone())
+        return dict(json.loads(row["args"])) if row else {}
+
     async def session_of(self, receipt_id: str) -> str:
         """The conversation in which it was written, or an empty string."""
         query = "SELECT session FROM intents WHERE receipt_id = ?"
@@ -142,6 +156,32 @@ def insert_receipt(db: sqlite3.Connection, receipt: IngestReceipt, unit_id: str)
             receipt.model_dump_json(),
         ),
     )
+
+
+def revert_key(receipt_id: str, part: int, turn: int) -> str:
+    """The key of a call that takes a write back: a repeat after a crash goes on with it.
+
+    Args:
+        receipt_id: What is taken back.
+        part: Its number, where that takes more than one call.
+        turn: How often it was taken back and restored before.
+    """
+    return f"undo/{receipt_id}/{part}" + (f".{turn}" if turn else "")
+
+
+def reverted_in(idempotency_key: str) -> str:
+    """The receipt that the write with this key took back, or an empty string."""
+    found = _REVERT_KEY.match(idempotency_key)
+    return found[1] if found else ""
+
+
+def mark_reverted(db: sqlite3.Connection, receipt: IngestReceipt) -> None:
+    """Say on a receipt that it was taken back; what that one had taken back is in force again."""
+    reverted = reverted_in(receipt.idempotency_key)
+    if not reverted or receipt.status not in ("stored", "partial") or receipt.result.operation == "none":
+        return
+    db.execute("UPDATE receipts SET reverted_by = ? WHERE receipt_id = ?", (receipt.receipt_id, reverted))
+    db.execute("UPDATE receipts SET reverted_by = NULL WHERE reverted_by = ?", (reverted,))
 
 
 def receipt_of(db: sqlite3.Connection, receipt_id: str) -> IngestReceipt:

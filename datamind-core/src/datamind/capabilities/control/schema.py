@@ -168,7 +168,23 @@ CREATE TABLE erasures (
 CREATE TABLE erased_receipts (receipt_id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
-MIGRATIONS: Final = (_V1, _V2, _V3)
+_V4: Final = """
+CREATE TABLE changed_versions (
+    surface TEXT NOT NULL,
+    receipt_id TEXT NOT NULL,
+    document_id TEXT NOT NULL,
+    before TEXT,                    -- NULL: it had no active version
+    after TEXT,                     -- NULL: the version that the receipt wrote; 'null': none
+    PRIMARY KEY (surface, receipt_id, document_id)
+) WITHOUT ROWID;
+CREATE INDEX receipts_reverted ON receipts (reverted_by) WHERE reverted_by IS NOT NULL;
+INSERT INTO changed_versions SELECT surface, end_receipt_id, document_id, json_object('document_id', document_id,
+    'source', json(source), 'content_hash', content_hash, 'title', title, 'metadata', json(metadata),
+    'receipt_ids', json(receipt_ids), 'added_at', added_at), CASE state WHEN 'deleted' THEN 'null' END
+    FROM sources WHERE end_receipt_id IS NOT NULL;
+"""
+
+MIGRATIONS: Final = (_V1, _V2, _V3, _V4)
 """Statement ``i`` takes a file from version ``i`` to ``i + 1``; an entry never changes once released."""
 
 

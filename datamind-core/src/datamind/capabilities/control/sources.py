@@ -18,6 +18,11 @@ from datamind.core.source import SourceRef
 from datamind.core.types import DataSurface
 
 Metadata = Mapping[str, str | int | float | bool]
+VERSION_JSON = (
+    "json_object('document_id', document_id, 'source', json(source), 'content_hash', content_hash, 'title', title,"
+    " 'metadata', json(metadata), 'receipt_ids', json(receipt_ids), 'added_at', added_at)"
+)
+"""A version in a row of ``sources``, as ``changed_versions`` keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,8 @@ class SourceLog:
         """Mark documents deleted; returns how many this receipt has ended, now or before."""
 
         def work(db: sqlite3.Connection) -> int:
-            revision, instant = _next_revision(db, surface), now().isoformat()
+            revision, instant = next_revision(db, surface), now().isoformat()
+            keep_ended(db, surface, dict.fromkeys(document_ids, receipt_id), after=dict.fromkeys(document_ids, "null"))
             db.executemany(
                 "UPDATE sources SET state = 'deleted', ended_at = ?, end_receipt_id = ?, revision = ?"
                 " WHERE surface = ? AND document_id = ? AND state = 'active'",
@@ -180,10 +186,11 @@ class SourceLog:
         return await self._db.read(lambda db: db.execute(query, (surface,)).fetchone()["top"] or 0)
 
     async def _rows(self, query: str, values: tuple[object, ...]) -> Sequence[StoredSource]:
-        return await self._db.read(lambda db: [_stored(row) for row in db.execute(query, values)])
+        return await self._db.read(lambda db: [stored_of(row) for row in db.execute(query, values)])
 
 
-def _next_revision(db: sqlite3.Connection, surface: str) -> int:
+def next_revision(db: sqlite3.Connection, surface: str) -> int:
+    """The number of the change that is about to be made."""
     top = db.execute("SELECT max(revision) AS top FROM sources WHERE surface = ?", (surface,)).fetchone()["top"]
     return int(top or 0) + 1
 
@@ -203,7 +210,9 @@ def _put(db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource],
         " AND document_id IN (SELECT value FROM json_each(?)) AND source_id NOT IN (SELECT value FROM json_each(?))",
         (surface, named, same),
     ).fetchall()
-    revision, instant = _next_revision(db, surface), now().isoformat()
+    revision, instant = next_revision(db, surface), now().isoformat()
+    if others or receipts:
+        keep_ended(db, surface, receipt_of)
     db.executemany(
         "UPDATE sources SET state = 'replaced', ended_at = ?, end_receipt_id = ?, revision = ?"
         " WHERE surface = ? AND state = 'active' AND document_id = ?",
@@ -234,19 +243,43 @@ def _put(db: sqlite3.Connection, surface: str, versions: Sequence[StoredSource],
 
 @lru_cache(maxsize=16)
 def _receipts_json(receipt_ids: tuple[str, ...]) -> str:
-    return json.dumps(list(dict.fromkeys(receipt_ids)))
+    return json.dumps([one for one in dict.fromkeys(receipt_ids) if one])
 
 
 def _ended(db: sqlite3.Connection, surface: str, receipt_of: Mapping[str, str]) -> Set[str]:
     query = (
-        "SELECT document_id, end_receipt_id FROM sources WHERE surface = ? AND end_receipt_id IS NOT NULL"
-        " AND document_id IN (SELECT value FROM json_each(?))"
+        "SELECT document_id, receipt_id FROM changed_versions WHERE surface = ?"
+        " AND receipt_id IN (SELECT value FROM json_each(?))"
     )
-    rows = db.execute(query, (surface, json.dumps(list(receipt_of))))
-    return {row["document_id"] for row in rows if row["end_receipt_id"] == receipt_of[row["document_id"]]}
+    rows = db.execute(query, (surface, json.dumps(list(set(receipt_of.values())))))
+    return {row["document_id"] for row in rows if row["receipt_id"] == receipt_of.get(row["document_id"])}
 
 
-def _stored(row: sqlite3.Row) -> StoredSource:
+def keep_ended(
+    db: sqlite3.Connection,
+    surface: str,
+    receipt_of: Mapping[str, str],
+    *,
+    after: Mapping[str, str | None] | None = None,
+) -> None:
+    """Keep the active versions of documents as they are, ahead of the receipt of each that ends or changes them.
+
+    Args:
+        after: What each has afterwards, where that is not a version that the receipt writes.
+    """
+    db.executemany(
+        f"INSERT OR IGNORE INTO changed_versions SELECT surface, ?1, document_id, {VERSION_JSON}, ?4 FROM sources"  # noqa: S608
+        " WHERE surface = ?2 AND document_id = ?3 AND state = 'active' AND (?4 IS NOT NULL"
+        " OR json_extract(receipt_ids, '$[#-1]') IS NOT ?1)",
+        [
+            (receipt_id, surface, document_id, (after or {}).get(document_id))
+            for document_id, receipt_id in receipt_of.items()
+        ],
+    )
+
+
+def stored_of(row: sqlite3.Row) -> StoredSource:
+    """The version in a row."""
     return StoredSource(
         row["document_id"],
         SourceRef.model_validate_json(row["source"]),

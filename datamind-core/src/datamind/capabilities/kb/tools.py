@@ -13,6 +13,7 @@ from datamind.capabilities.ingest.files import is_folder, locate
 from datamind.capabilities.ingest.folder import survey
 from datamind.capabilities.kb.chunk_tool import chunk_tool
 from datamind.capabilities.kb.planning import FileReading, Metadata, planned_document
+from datamind.capabilities.kb.restoring import kb_restore_tool
 from datamind.capabilities.kb.service import KBReads
 from datamind.capabilities.kb.writes import DocumentUnit, KBWrites
 from datamind.capabilities.sides import ReadSide, WriteSide, path_policy
@@ -253,7 +254,7 @@ def _writes(ctx: ToolContext) -> KBWrites:
 
 def kb_tools() -> list[ToolSpec]:
     """The knowledge base's tools."""
-    return [*_reading(), *_writing(), chunk_tool()]
+    return [*_reading(), *_writing(), chunk_tool(), kb_restore_tool()]
 
 
 def _reading() -> list[ToolSpec]:

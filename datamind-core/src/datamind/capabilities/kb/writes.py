@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import anyio.to_thread
 
 from datamind.capabilities.control.sources import SourceLog, StoredSource
+from datamind.capabilities.control.versions import Restoration, VersionLog
 from datamind.capabilities.kb.indexing import ChunkSize, make_rows
 from datamind.capabilities.kb.service import KBStores, Rows, present_in
 from datamind.core.collector import collector_paused
@@ -79,9 +80,12 @@ class _Ready:
 class KBWrites:
     """What the writing side may do."""
 
-    def __init__(self, stores: KBStores, sources: SourceLog, loader_of: LoaderOf, max_bytes: int) -> None:
+    def __init__(
+        self, stores: KBStores, sources: SourceLog, versions: VersionLog, loader_of: LoaderOf, max_bytes: int
+    ) -> None:
         self._stores = stores
         self._sources = sources
+        self._versions = versions
         self._loader_of = loader_of
         self.max_bytes = max_bytes
 
@@ -160,6 +164,27 @@ class KBWrites:
             ids=tuple(document_ids),
             revert="exact",
         )
+
+    async def reverting(self, receipt_id: str) -> Restoration:
+        """What taking a write back would do.
+
+        Raises:
+            Conflict: A later write changed one of its documents.
+        """
+        return await self._versions.reverting(DataSurface.KB, receipt_id)
+
+    async def restore(self, change: Restoration, unit: WriteUnit) -> None:
+        """Bring versions back and take documents away; their passages, words and vectors come and go with them."""
+        store = await self._stores.store()
+        current = await self._sources.currents(DataSurface.KB, change.document_ids)
+        for stored in change.back:
+            await self._stores.put_kept(store, stored)
+        await store.delete_documents([one.document_id for one in change.gone])
+        try:
+            await self._versions.restore(DataSurface.KB, change, unit.receipt_id)
+        except Exception:
+            await self._put_back(store, current, change.document_ids)
+            raise
 
     async def reindex(self) -> SurfaceWriteResult:
         """Build the index again from the stored texts."""

@@ -24,6 +24,7 @@ from datamind.core.protocols.memory import (
     MemoryKind,
     MemoryQuery,
     MemoryReader,
+    MemoryRevert,
     MemoryScope,
     MemoryStore,
     MemoryVectorReader,
@@ -181,6 +182,18 @@ class MemoryWrites:
     async def forget(self, memory_ids: Sequence[str], receipt_id: str, *, shared: bool) -> int:
         """Take memories off every read path."""
         return await (await self._store(shared)).forget(memory_ids, receipt_id)
+
+    async def reverting(self, receipt_id: str, *, shared: bool) -> MemoryRevert:
+        """What taking a write back would do.
+
+        Raises:
+            Conflict: A later write changed one of its memories, or the same fact.
+        """
+        return await (await self._store(shared)).reverting(receipt_id)
+
+    async def revert(self, receipt_id: str, by_receipt: str, *, shared: bool) -> MemoryRevert:
+        """Take a write back."""
+        return await (await self._store(shared)).revert(receipt_id, by_receipt)
 
     async def found(
         self, memory_ids: Sequence[str], session: str, *, shared: bool, include_closed: bool

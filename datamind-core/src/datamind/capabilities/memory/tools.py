@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from datamind.capabilities.memory.restoring import memory_restore_tool
 from datamind.capabilities.memory.service import ALL_SCOPES, MemoryReads, make_draft, origin_of, visible
 from datamind.capabilities.sides import WriteSide
 from datamind.core.context import ToolContext
@@ -296,7 +297,7 @@ def _pin_some(args: Mapping[str, Any], ids: tuple[str, ...]) -> Mapping[str, Any
 
 def memory_tools() -> list[ToolSpec]:
     """The memory surface's tools."""
-    return [*_reading(), *_writing()]
+    return [*_reading(), *_writing(), memory_restore_tool()]
 
 
 def _reading() -> list[ToolSpec]:

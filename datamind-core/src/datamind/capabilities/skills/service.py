@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import anyio.to_thread
 
 from datamind.capabilities.control.sources import SourceLog
+from datamind.capabilities.control.versions import Restoration, VersionLog
 from datamind.core.context import WriteUnit
-from datamind.core.errors import NotFound, SourceUnreadable
+from datamind.core.errors import NotFound, SourceUnreadable, changed_since
 from datamind.core.evidence import Evidence, SkillLocator
 from datamind.core.protocols.skills import ReadsSkillFiles, Skill, SkillDraft, SkillProblem, SkillReader, SkillSource
 from datamind.core.receipts import RevertKind, SurfaceWriteResult
@@ -80,10 +83,11 @@ class SkillReads:
 class SkillWrites:
     """What the writing side may do."""
 
-    def __init__(self, open_source: OpenSource, profile: str, sources: SourceLog) -> None:
+    def __init__(self, open_source: OpenSource, profile: str, sources: SourceLog, versions: VersionLog) -> None:
         self._open_source = open_source
         self._profile = profile
         self._sources = sources
+        self._versions = versions
 
     async def draft_of(self, content: bytes, folder: str) -> SkillDraft:
         """The skill in a SKILL.md file; ``folder`` names it where the file does not.
@@ -110,6 +114,8 @@ class SkillWrites:
         """
         source = await self._open_source()
         old = await source.skill(draft.name)
+        if old is not None and old.checksum == before:
+            await self._register(old)
         try:
             changed = await self._put(source, draft, before, unit)
         except Exception:
@@ -126,21 +132,33 @@ class SkillWrites:
         known = await self._sources.current(DataSurface.SKILLS, _document_id(draft.name))
         if checksum == before and known is not None and known.source.checksum == checksum:
             return False
+        await self._keep(draft, checksum, unit.receipt_id)
+        return True
+
+    async def _register(self, skill: Skill) -> None:
+        """Keep a skill as it is, if that is not how the last write left it, so that it can come back."""
+        known = await self._sources.current(DataSurface.SKILLS, _document_id(skill.name))
+        if known is None or known.source.checksum != skill.checksum:
+            await self._keep(skill, skill.checksum, "")
+
+    async def _keep(self, skill: Skill | SkillDraft, checksum: str, receipt_id: str) -> None:
+        keywords = {"keywords": json.dumps(skill.keywords, ensure_ascii=False)} if skill.keywords else {}
         await self._sources.put(
             DataSurface.SKILLS,
-            _document_id(draft.name),
-            skill_source(draft.name, checksum, self._profile),
-            draft.body,
-            unit.receipt_id,
-            title=draft.name,
-            metadata={"description": draft.description},
+            _document_id(skill.name),
+            skill_source(skill.name, checksum, self._profile),
+            skill.body,
+            receipt_id,
+            title=skill.name,
+            metadata={"description": skill.description, **keywords},
         )
-        return True
 
     async def remove(self, name: str, unit: WriteUnit) -> SurfaceWriteResult:
         """Remove one skill."""
         source = await self._open_source()
         old = await source.skill(name)
+        if old is not None:
+            await self._register(old)
         await source.remove(name)
         try:
             await self._sources.end(DataSurface.SKILLS, [_document_id(name)], unit.receipt_id)
@@ -148,6 +166,42 @@ class SkillWrites:
             await _put_back(source, name, old)
             raise
         return _result("deleted", name, "exact")
+
+    async def reverting(self, receipt_id: str) -> Restoration:
+        """What taking a write back would do.
+
+        Raises:
+            Conflict: A later write, or an editor, changed the skill.
+        """
+        change = await self._versions.reverting(DataSurface.SKILLS, receipt_id)
+        source = await self._open_source()
+        for stored in (*change.back, *change.gone):
+            known = await self._sources.current(DataSurface.SKILLS, stored.document_id)
+            skill = await source.skill(stored.title)
+            if (skill.checksum if skill else "") != (known.source.checksum if known else ""):
+                raise changed_since(receipt_id, "")
+        return change
+
+    async def restore(self, change: Restoration, unit: WriteUnit) -> None:
+        """Bring a version back, or take a skill away."""
+        source = await self._open_source()
+        for stored in change.back:
+            keywords = tuple(json.loads(str(stored.metadata.get("keywords", "[]"))))
+            body = await self._sources.text(stored.content_hash)
+            description = str(stored.metadata["description"])
+            await source.put(SkillDraft(name=stored.title, description=description, body=body, keywords=keywords))
+        for stored in change.gone:
+            await source.remove(stored.title)
+        await self._versions.restore(DataSurface.SKILLS, await self._as_written(source, change), unit.receipt_id)
+
+    async def _as_written(self, source: SkillSource, change: Restoration) -> Restoration:
+        """The versions with the checksums of their files: one that was laid out by hand is laid out anew."""
+        back = []
+        for stored in change.back:
+            written = await source.skill(stored.title)
+            checksum = written.checksum if written else stored.source.checksum
+            back.append(replace(stored, source=skill_source(stored.title, checksum, self._profile)))
+        return replace(change, back=tuple(back))
 
     async def sync(self) -> None:
         """Make the writes so far survive a power loss."""

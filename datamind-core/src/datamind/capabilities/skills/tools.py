@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from datamind.capabilities.sides import ReadSide, WriteSide
+from datamind.capabilities.skills.restoring import skill_restore_tool
 from datamind.capabilities.skills.service import SkillReads, SkillWrites
 from datamind.core.context import ToolContext
 from datamind.core.hooks import Candidates
@@ -175,4 +176,5 @@ def skill_tools() -> list[ToolSpec]:
             read_back=_is_gone,
             revert="exact",
         ),
+        skill_restore_tool(),
     ]

@@ -88,6 +88,18 @@ class SaveOutcome(Record):
     closed_ids: tuple[str, ...] = ()
 
 
+class MemoryRevert(Record):
+    """What taking a write back does, or did.
+
+    Attributes:
+        back: Memories as they are after it, that were closed or forgotten.
+        gone: Memories as they were before it.
+    """
+
+    back: tuple[MemoryItem, ...] = ()
+    gone: tuple[MemoryItem, ...] = ()
+
+
 class MemoryFilter(Record):
     """Which memories; every given condition must hold.
 
@@ -169,6 +181,8 @@ class MemoryStore(MemoryReader, Protocol):
     read path and reopens nothing.
     G10 What returned survives the death of the process; after ``sync`` also a power loss.
     G11 ``read_view`` cannot write, by the engine where it can be.
+    G12 ``revert`` brings the memories that a receipt's write closed, forgot or added back to what they were before it,
+    found again by their words; reverting the revert undoes that. What a later write changed is left alone: it refuses.
     """
 
     async def save(self, draft: MemoryDraft) -> SaveOutcome:
@@ -185,6 +199,22 @@ class MemoryStore(MemoryReader, Protocol):
 
     async def forget(self, memory_ids: Sequence[str], receipt_id: str) -> int:
         """Number forgotten by this receipt, now or when it was first asked; see G1."""
+        ...
+
+    async def reverting(self, receipt_id: str) -> MemoryRevert:
+        """What ``revert`` would do; nothing of a receipt that wrote nothing here.
+
+        Raises:
+            Conflict: ``conflict.changed_since``: a later write changed one of its memories, or the same fact.
+        """
+        ...
+
+    async def revert(self, receipt_id: str, by_receipt: str) -> MemoryRevert:
+        """Take back what a receipt wrote; the same again with the same ``by_receipt`` changes nothing. See G12.
+
+        Raises:
+            Conflict: As ``reverting``.
+        """
         ...
 
     def read_view(self) -> MemoryReader:

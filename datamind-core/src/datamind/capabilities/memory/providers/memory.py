@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from datamind.capabilities.memory.providers.rules import check_draft, check_page, content_key, name_key
+from datamind.capabilities.memory.providers.rules import (
+    check_draft,
+    check_page,
+    content_key,
+    name_key,
+)
+from datamind.capabilities.memory.words import memory_tokens
 from datamind.capabilities.text.bm25 import BM25Index
-from datamind.core.errors import NotFound
+from datamind.core.errors import NotFound, changed_since
 from datamind.core.protocols.memory import (
     MemoryDraft,
     MemoryFilter,
@@ -17,6 +23,7 @@ from datamind.core.protocols.memory import (
     MemoryItem,
     MemoryQuery,
     MemoryReader,
+    MemoryRevert,
     MemoryScope,
     SaveOutcome,
 )
@@ -41,6 +48,13 @@ class _Memories:
     words: BM25Index = field(default_factory=BM25Index)
     outcomes: dict[str, SaveOutcome] = field(default_factory=dict)
     forgotten_by: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, dict[str, tuple[MemoryItem | None, MemoryItem | None]]] = field(default_factory=dict)
+    reverts: dict[str, MemoryRevert] = field(default_factory=dict)
+
+    def note(self, receipt_id: str, memory_id: str, before: MemoryItem | None) -> None:
+        """Note what a write made of a memory; None where it is on no read path."""
+        noted = self.changes.setdefault(receipt_id, {})
+        noted[memory_id] = (noted[memory_id][0] if memory_id in noted else before, self.items.get(memory_id))
 
 
 class InMemoryReader:
@@ -135,10 +149,66 @@ class InMemoryStore(InMemoryReader):
     async def forget(self, memory_ids: Sequence[str], receipt_id: str) -> int:
         """Number forgotten by this receipt, now or when it was first asked."""
         for memory_id in self._now.items.keys() & set(memory_ids):
-            del self._now.items[memory_id]
+            before = self._now.items.pop(memory_id)
             self._now.words.remove(memory_id)
             self._now.forgotten_by[memory_id] = receipt_id
+            self._now.note(receipt_id, memory_id, before)
         return sum(self._now.forgotten_by.get(memory_id) == receipt_id for memory_id in set(memory_ids))
+
+    async def reverting(self, receipt_id: str) -> MemoryRevert:
+        """What ``revert`` would do.
+
+        Raises:
+            Conflict: A later write changed one of its memories, or the same fact.
+        """
+        return self._planned(receipt_id)
+
+    async def revert(self, receipt_id: str, by_receipt: str) -> MemoryRevert:
+        """Take back what a receipt wrote.
+
+        Raises:
+            Conflict: A later write changed one of its memories, or the same fact.
+        """
+        if by_receipt in self._now.reverts:
+            return self._now.reverts[by_receipt]
+        done = self._planned(receipt_id)
+        for item in done.gone:
+            del self._now.items[item.memory_id]
+            self._now.words.remove(item.memory_id)
+            self._now.forgotten_by[item.memory_id] = by_receipt
+            self._now.note(by_receipt, item.memory_id, item)
+        for item in done.back:
+            before = self._now.items.get(item.memory_id)
+            if before is None:
+                tokens = memory_tokens(item.text, item.subject, item.attribute, item.value)
+                self._now.words.add(item.memory_id, tokens)
+            self._now.items[item.memory_id] = item
+            self._now.forgotten_by.pop(item.memory_id, None)
+            self._now.note(by_receipt, item.memory_id, before)
+        self._now.reverts[by_receipt] = done
+        return done
+
+    def _planned(self, receipt_id: str) -> MemoryRevert:
+        back, gone = [], []
+        for memory_id, (before, after) in self._now.changes.get(receipt_id, {}).items():
+            current = self._now.items.get(memory_id)
+            if current != after:
+                raise changed_since(receipt_id, self._changed_by(memory_id, current))
+            if before is not None:
+                back.append(before)
+            elif current is not None:
+                gone.append(current)
+        changed = {item.memory_id for item in (*back, *gone)}
+        others = [item for item in self._now.items.values() if item.memory_id not in changed]
+        for item in back:
+            for other in others:
+                if _contradicts(item, other):
+                    raise changed_since(receipt_id, other.receipt_id)
+        return MemoryRevert(back=tuple(back), gone=tuple(gone))
+
+    def _changed_by(self, memory_id: str, current: MemoryItem | None) -> str:
+        by = [one for one, noted in self._now.changes.items() if memory_id in noted and noted[memory_id][1] == current]
+        return by[-1] if by else ""
 
     def read_view(self) -> MemoryReader:
         """The same data without a way to write."""
@@ -187,12 +257,14 @@ class InMemoryStore(InMemoryReader):
             }
         self._now.items[draft.memory_id] = MemoryItem(**values, created_at=now())
         self._now.words.add(draft.memory_id, draft.tokens)
+        self._now.note(draft.receipt_id, draft.memory_id, None)
 
     def _settle(self, draft: MemoryDraft, memory_id: str, ends: Sequence[tuple[MemoryItem, datetime]]) -> SaveOutcome:
         """Close memories in favour of ``memory_id`` and keep what was done for a redo."""
         for item, end in ends:
             closed = {"valid_to": end, "closed_by": memory_id, "close_receipt_id": draft.receipt_id}
             self._now.items[item.memory_id] = item.model_copy(update=closed)
+            self._now.note(draft.receipt_id, item.memory_id, item)
         closed_items = sorted((item for item, _ in ends), key=lambda item: (item.valid_from, item.memory_id))
         outcome = SaveOutcome(
             status="superseded" if ends else "added" if memory_id == draft.memory_id else "unchanged",
@@ -205,6 +277,14 @@ class InMemoryStore(InMemoryReader):
 
 def _held(item: MemoryItem, at: datetime) -> bool:
     return item.valid_from <= at and (item.valid_to is None or at < item.valid_to)
+
+
+def _contradicts(one: MemoryItem, other: MemoryItem) -> bool:
+    """Whether both say something of a functional fact for one instant."""
+    if not (one.functional and other.functional and _fact_key(one) == _fact_key(other)):
+        return False
+    first, last = max(one.valid_from, other.valid_from), min(one.valid_to or _LATEST, other.valid_to or _LATEST)
+    return first < last
 
 
 def _is_from(item: MemoryItem, draft: MemoryDraft) -> bool:
