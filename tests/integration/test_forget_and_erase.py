@@ -14,7 +14,7 @@ import pyoxigraph as ox
 import pytest
 
 from datamind.agent import DataMind
-from datamind.core.errors import InputInvalid, NotFound
+from datamind.core.errors import DataMindError, InputInvalid, NotFound
 from datamind_db_duckdb.rewriting import write_anew as duckdb_anew
 from datamind_graph_rdflib.rewriting import write_anew as graph_anew
 from tests.support.erase_jobs import CANARY, ENGINES, OTHER, check_the_rest, fill, make_canary, placed, places
@@ -357,3 +357,15 @@ def test_the_graph_written_anew_holds_no_text_that_no_statement_says(tmp_path: P
 def hits(folder: Path, words: list[str]) -> int:
     held = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     return sum(word.encode() in held for word in words)
+
+
+async def test_titles_and_metadata_of_versions_that_could_come_back_are_erased(system: DataMind, home: Path) -> None:
+    for text in ("The oven is blue.", "The oven is green."):
+        done = await write(system, "kb_add_text", text=text, title=f"About {CANARY}", metadata={"by": CANARY})
+        assert not done.is_error, done.message
+    plan = await system.plan_forget(source=f"About {CANARY}")
+    assert len(plan.receipts) == 2 and places(home, CANARY)
+    result = await system.forget(plan, erase=True)
+    assert result.status == "stored" and places(home, CANARY) == []
+    with pytest.raises(DataMindError):
+        await system.revert(result.receipts[0].receipt_id)

@@ -238,6 +238,8 @@ def _scrub_versions(db: sqlite3.Connection, erasure: Erasure) -> None:
 def _scrub_sources(db: sqlite3.Connection, erasure: Erasure) -> None:
     listed = (json.dumps(erasure.source_ids),)
     instant = now().isoformat()
+    documents = f"SELECT document_id FROM sources WHERE source_id {_LISTED}"  # noqa: S608
+    db.execute(f"DELETE FROM changed_versions WHERE document_id IN ({documents})", listed)  # noqa: S608
     db.execute(
         "UPDATE sources SET title = '', metadata = '{}', content_hash = '', uri = 'erased:' || source_id,"  # noqa: S608
         " source = json_set(source, '$.uri', 'erased:' || source_id),"
