@@ -14,6 +14,7 @@ from datamind.agent.direct import Direct, IngestSource
 from datamind.agent.erasing import run_forget
 from datamind.agent.exporting import ExportReport, export_profile
 from datamind.agent.forgetting import ForgetPlan, plan_forget
+from datamind.agent.given import checked_text, known_role
 from datamind.agent.history import repair
 from datamind.agent.keeping import fill_interrupted, with_all_receipts
 from datamind.agent.selection import Selection
@@ -107,7 +108,7 @@ class DataMind:
         )
         if not isinstance(source, str):
             return await Direct(self).ingest(source, ctx)
-        ctx = replace(ctx, user_text=_checked(source, "text to store", MAX_TEXT_CHARS))
+        ctx = replace(ctx, user_text=checked_text(source, "text to store", MAX_TEXT_CHARS))
         result = await self._run(ctx, source, ())
         assert isinstance(result, StoreResult)  # the STORE role's loop makes nothing else
         return result
@@ -128,7 +129,7 @@ class DataMind:
             self.profile.name,
             Role.RETRIEVE,
             session=session,
-            user_text=_checked(question, "question", MAX_QUESTION_CHARS),
+            user_text=checked_text(question, "question", MAX_QUESTION_CHARS),
         )
         result = await self._run(ctx, question, tuple(history))
         assert isinstance(result, InferenceResult)  # the RETRIEVE role's loop makes nothing else
@@ -143,9 +144,9 @@ class DataMind:
             InputInvalid: Blank text; before any event.
             PluginError: There is no model; before any event.
         """
-        role = _known_role(role)
+        role = known_role(role)
         limit = MAX_TEXT_CHARS if role is Role.STORE else MAX_QUESTION_CHARS
-        ctx = RequestContext(self.profile.name, role, session=session, user_text=_checked(text, "text", limit))
+        ctx = RequestContext(self.profile.name, role, session=session, user_text=checked_text(text, "text", limit))
         turn = await self._turn(ctx, text, tuple(history))
         loop = await self._loop(role)
         finished = False
@@ -174,7 +175,7 @@ class DataMind:
         Raises:
             InputInvalid: No such role, or arguments that JSON has no form for. Everything else is in the outcome.
         """
-        role = _known_role(role)
+        role = known_role(role)
         ctx = ctx or RequestContext(self.profile.name, role, session=session, by_application=True)
         try:
             call = ToolCall.of(tool, arguments)
@@ -477,27 +478,3 @@ class RetrieveAgent:
     async def aclose(self) -> None:
         """Close every store."""
         await self._system.aclose()
-
-
-def _known_role(role: str) -> Role:
-    try:
-        return Role(role)
-    except ValueError:
-        raise InputInvalid(f"the role {str(role)[:40]!r} is neither 'store' nor 'retrieve'") from None
-
-
-def _checked(text: object, what: str, limit: int) -> str:
-    if not isinstance(text, str):
-        raise InputInvalid(f"the {what} is a {type(text).__name__}, not text", hint="Give a str.")
-    if not text.strip():
-        raise InputInvalid(f"the {what} is blank ({text[:20]!r})", hint="Write something.")
-    if len(text) > limit:
-        raise InputInvalid(
-            f"the {what} has {len(text)} characters, more than {limit}",
-            hint="Put it in a file and ingest that.",
-        )
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InputInvalid(f"the {what} contains half a surrogate pair", hint="Send valid Unicode.") from None
-    return text
