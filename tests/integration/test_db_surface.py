@@ -76,7 +76,7 @@ async def test_an_edited_file_takes_the_place_of_its_older_version(tmp_path: Pat
         (receipt,) = stored.receipts
         assert (stored.status, receipt.result.operation, receipt.result.items_written) == ("stored", "replaced", 1)
         assert receipt.result.closed_ids == (before.receipts[0].receipt_id,)
-        assert receipt.result.revert == "restores_previous"
+        assert receipt.result.revert == "none"
         assert receipt.read_back.startswith("2 rows")
         assert await query(system, "SELECT id, amount FROM orders ORDER BY id") == [["007", 10], ["x1", 5]]
         assert (await system.ingest(home / "orders.csv")).status == "unchanged"

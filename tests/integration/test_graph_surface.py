@@ -271,7 +271,7 @@ async def test_what_a_selector_finds_decides(tmp_path: Path, graph: dict[str, An
         assert one.receipts[0].result.ids == (
             '<urn:datamind:e:Bo> <urn:datamind:p:age> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .',
         )
-        assert one.receipts[0].result.revert == "exact"
+        assert one.receipts[0].result.revert == "none"
         assert status(await write(system, "graph_delete", entity="bo")) == "stored"
         assert await told(system, "Ada") == ["Ada knows Cy"]
         for unclear in (
@@ -288,7 +288,7 @@ async def test_what_was_deleted_is_kept_with_its_intent(tmp_path: Path, graph: d
         stored = await upsert(system, triple("Ada", "knows", "Bo"))
         (receipt,) = (await write(system, "graph_delete", receipt=stored.receipts[0].receipt_id)).receipts
         assert receipt.result.ids == (stored.receipts[0].receipt_id,)
-        assert (receipt.result.items_written, receipt.result.revert) == (1, "exact")
+        assert (receipt.result.items_written, receipt.result.revert) == (1, "none")  # kept, and not yet brought back
 
 
 async def test_sparql_is_evidence_with_its_statement(tmp_path: Path) -> None:

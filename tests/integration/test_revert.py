@@ -190,6 +190,70 @@ async def test_an_edit_by_hand_comes_back_too(system: DataMind) -> None:
         await system.revert((await system.plan_revert(second.receipt_id)).undone_by[second.receipt_id].receipt_id)
 
 
+class Yes:
+    """A person who agrees."""
+
+    async def decide(self, request: object) -> bool:
+        return True
+
+
+async def test_what_a_receipt_promises_is_done_for_every_tool_that_writes(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with open_system(home, approver=Yes(), **ENGINES) as system:
+        files = system.profile.data_dir / "in"
+        files.mkdir(parents=True)
+        for name, text in {
+            "a.md": "# A\n\nAlpha.\n",
+            "t.csv": "k,v\n1,2\n",
+            "g.nt": "<urn:a> <urn:b> <urn:c> .\n",
+        }.items():
+            (files / name).write_text(text, encoding="utf-8")
+        seen = set()
+        for tool, arguments in [
+            ("kb_add_text", {"text": "Beta.", "title": "B"}),
+            ("kb_add_file", {"path": str(files / "a.md")}),
+            ("kb_delete", {"source": "a.md"}),
+            ("kb_add_path", {"path": str(files / "a.md")}),
+            ("kb_add_chunks", {"chunks": [{"text": "gamma", "id": "c"}]}),
+            ("kb_reindex", {}),
+            ("memory_save", {"text": "Delta holds.", "kind": "fact"}),
+            ("memory_update", {"query": "Delta", "text": "Delta held.", "kind": "fact"}),
+            ("memory_forget", {"query": "Delta"}),
+            ("skill_upsert", {"name": "s", "description": "Does it.", "body": "1."}),
+            ("skill_delete", {"name": "s"}),
+            ("graph_upsert_triples", {"triples": [{"subject": "x", "predicate": "y", "object": "z"}]}),
+            ("graph_import_path", {"path": str(files / "g.nt")}),
+            ("graph_delete", {"subject": "x"}),
+            ("db_create_table", {"table": "made", "columns": [{"name": "n", "type": "integer"}]}),
+            ("db_import_csv", {"path": str(files / "t.csv"), "table": "one"}),
+            ("db_import_path", {"path": str(files / "t.csv"), "table": "two"}),
+            ("db_import_records", {"records": [{"n": 1}], "table": "three"}),
+            ("db_drop_table", {"table": "three"}),
+            ("db_remove_import", {"table": "two"}),
+        ]:
+            given = dict(arguments)
+            if tool == "graph_delete":
+                await write(system, "graph_upsert_triples", triples=[{"subject": "x", "predicate": "y", "object": "w"}])
+            if tool in ("db_drop_table", "db_remove_import"):
+                rows = await write(system, "db_import_records", records=[{"n": 2}], table=given["table"])
+                given |= {"receipt": rows.receipts[0].receipt_id} if tool == "db_remove_import" else {}
+            outcome = await write(system, tool, **given)
+            assert outcome.receipts, (tool, outcome)
+            (receipt,) = outcome.receipts
+            assert receipt.status == "stored", (tool, receipt)
+            seen.add(tool)
+            if receipt.result.revert == "none":
+                with pytest.raises(Conflict):
+                    await system.revert(receipt.receipt_id)
+                continue
+            reverted = only(await system.revert(receipt.receipt_id))
+            assert (await system.revert(receipt.receipt_id)).status == "unchanged"
+            if reverted.result.revert != "none":  # so that the next one finds what it needs
+                only(await system.revert(reverted.receipt_id))
+        writing = {spec.name for spec in system.catalogue if spec.writes and not spec.name.endswith("_restore")}
+        assert writing == seen
+
+
 async def test_undo_goes_back_step_by_step(system: DataMind, tmp_path: Path) -> None:
     await note(system, tmp_path, "# Oven\n\nThe oven is blue.\n")
     await note(system, tmp_path, "# Oven\n\nThe oven is scarlet.\n")

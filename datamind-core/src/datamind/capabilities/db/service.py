@@ -48,7 +48,6 @@ _OPERATIONS: Final = {
 _REVERTS: Final[Mapping[str, RevertKind]] = {
     "created": "exact",
     "appended": "exact",
-    "renewed": "restores_previous",
     "unchanged": "exact",
 }
 

@@ -401,7 +401,7 @@ def _importing() -> list[ToolSpec]:
         "surface": DataSurface.DB,
         "read_back": _is_there,
         "destroys": _overwritten,
-        "revert": "restores_previous",
+        "revert": "exact",
     }
     return [
         ToolSpec.of(

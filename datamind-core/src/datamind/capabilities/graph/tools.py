@@ -218,7 +218,7 @@ async def _plan_delete(args: DeleteArguments, ctx: ToolContext) -> AsyncIterator
 
 async def _delete(args: Mapping[str, Any], ctx: ToolContext) -> SurfaceWriteResult:
     assert ctx.unit is not None  # the ledger runs writes
-    return await _writes(ctx).delete(args["ids"], ctx.unit, restorable=args["restorable"])
+    return await _writes(ctx).delete(args["ids"], ctx.unit)
 
 
 async def _is_there(result: SurfaceWriteResult, ctx: ToolContext) -> ReadBack:
@@ -330,7 +330,7 @@ def _writing() -> list[ToolSpec]:
             "replaces it.",
             plan=_plan_import,
             path_args=("path",),
-            revert="restores_previous",
+            revert="exact",
             **writes,
         ),
         ToolSpec.of(
@@ -343,6 +343,5 @@ def _writing() -> list[ToolSpec]:
             selector=Selector(_find, _pin),
             plan=_plan_delete,
             read_back=_is_gone,
-            revert="exact",
         ),
     ]

@@ -106,7 +106,7 @@ class GraphWrites:
             detected=detected,
             closed_ids=tuple(earlier),
             status="partial" if reading.rejected_total else "stored",
-            revert="restores_previous" if earlier else "exact",
+            revert="none" if earlier else "exact",
         )
 
     async def assertions_of(self, ids: Sequence[str]) -> list[list[str]] | None:
@@ -124,7 +124,7 @@ class GraphWrites:
                 return None
         return kept
 
-    async def delete(self, ids: Sequence[str], unit: WriteUnit, *, restorable: bool) -> SurfaceWriteResult:
+    async def delete(self, ids: Sequence[str], unit: WriteUnit) -> SurfaceWriteResult:
         """Remove statements, everything about entities, or what receipts alone assert."""
         store = await self._open_store()
         receipts = receipts_in(ids)
@@ -140,7 +140,7 @@ class GraphWrites:
             status="stored" if changed else "unchanged",
             items_written=count,
             ids=tuple(ids),
-            revert="exact" if restorable else "none",
+            revert="none",
         )
 
     async def sync(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from datamind.core.errors import InputInvalid, NotFound
+from datamind.core.errors import Conflict, InputInvalid, NotFound
 from datamind.core.protocols.memory import (
     MemoryItem,
     MemoryKind,
@@ -291,3 +291,40 @@ class MemoryWritesConformance(MemoryReaderConformance):
                 await store.save(draft)
             assert await store.forget([OSLO.memory_id], "r1") == 1
             assert await texts(store, include_closed=True) == [BERGEN.text]
+
+    async def test_g12_a_write_is_taken_back_and_done_again(self, tmp_path: Path) -> None:
+        """What it closed holds again, found by its words; the same once more changes nothing; a revert is reverted."""
+        async with self.opened(tmp_path) as store:
+            for draft in (OSLO, BERGEN):
+                await store.save(draft)
+            before = await history(store)
+            planned = await store.reverting(BERGEN.receipt_id)
+            assert await history(store) == before
+            done = [await store.revert(BERGEN.receipt_id, "r1") for _ in range(2)]
+            assert {tuple(item.text for item in part) for one in done for part in (one.back, planned.back)} == {
+                (OSLO.text,)
+            }
+            assert await texts(store, include_closed=True) == [OSLO.text]
+            assert (await recalled(store, "Oslo"), await recalled(store, "Bergen")) == ([OSLO.text], [])
+            await store.revert("r1", "r2")
+            assert await history(store) == before
+            assert await recalled(store, "Bergen") == [BERGEN.text]
+            await store.forget([OSLO.memory_id, BERGEN.memory_id], "r3")
+            await store.revert("r3", "r4")
+            assert await history(store) == before
+
+    async def test_g12_what_a_later_write_changed_is_left_alone(self, tmp_path: Path) -> None:
+        """Neither a memory that was closed since, nor a fact that has another value by now."""
+        async with self.opened(tmp_path) as store:
+            rome = make_home("Rome", at=9)
+            for draft in (OSLO, BERGEN, rome):
+                await store.save(draft)
+            with pytest.raises(Conflict, match=rome.receipt_id):
+                await store.revert(BERGEN.receipt_id, "r1")
+            await store.forget([rome.memory_id], "r2")
+            other = make_home("Bonn", at=20)
+            await store.save(other)
+            before = await history(store)
+            with pytest.raises(Conflict, match=other.receipt_id):
+                await store.revert("r2", "r3")
+            assert await history(store) == before
