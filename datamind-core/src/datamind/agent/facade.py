@@ -275,19 +275,11 @@ class DataMind:
         return await run_forget(self, plan, erase=erase)
 
     async def plan_revert(self, receipt_id: str) -> UndoPlan:
-        """What ``revert`` would remove and bring back; nothing is changed.
-
-        Raises:
-            NotFound: No such receipt in this profile; the rest as ``plan_undo``.
-        """
+        """``plan_undo`` of one receipt; raises as it does."""
         return await plan_revert(self, receipt_id)
 
     async def revert(self, receipt_id: str) -> StoreResult:
-        """``undo`` of one receipt. A revert has a receipt too, and reverting that one redoes the write.
-
-        Raises:
-            NotFound: As ``plan_revert``, like the rest.
-        """
+        """``undo`` of one receipt; reverting the receipt of a revert does the write again. Raises as ``plan_undo``."""
         return await run_undo(self, await plan_revert(self, receipt_id))
 
     async def save_answer(self, trace_id: str) -> SavedAnswer:
