@@ -24,7 +24,11 @@ def runnable(page: str) -> bool:
 
 @pytest.fixture(scope="module")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    folder = tmp_path_factory.mktemp("session")
+    environment = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "STATE", "DATA", "CACHE")}
     with Forks(tmp_path_factory.mktemp("forks"), *PRELOADED) as forks:
+        session = {"folder": str(folder), "environment": environment}
+        forks.preload(forks.run("tests.support.documentation:modules_of_a_session", **session))
         yield forks
 
 

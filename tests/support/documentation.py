@@ -180,6 +180,20 @@ def run_datamind(folder: str, environment: Mapping[str, str], argv: list[str]) -
     _exit_with(main)
 
 
+def modules_of_a_session(folder: str, environment: Mapping[str, str]) -> list[str]:
+    """What a few commands import on their way, so that a process that forks can have it already."""
+    from datamind_cli.main import cli
+
+    _settle(folder, environment)
+    for name, content in (("kiln.md", "# Kiln\n\nIt is fired on Tuesdays.\n"), ("ships.csv", "name,berth\nIda,4\n")):
+        Path(name).write_text(content, encoding="utf-8")
+    for argv in (["ingest", "kiln.md"], ["ingest", "ships.csv"], ["ask", "When is the kiln fired?"], ["why"]):
+        with contextlib.suppress(SystemExit):
+            cli.main(argv)
+    # A thread of LanceDB's own starts when it is imported, and would be missing in a fork.
+    return [name for name in sys.modules if not name.startswith(("lancedb", "datamind_kb_lancedb", "__mp_main__"))]
+
+
 def run_script(folder: str, environment: Mapping[str, str], code: str) -> None:
     """A Python script, in a process that was forked for it."""
     _settle(folder, environment)
