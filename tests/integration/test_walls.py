@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
@@ -84,9 +86,21 @@ OWN_ROLE: Final = {ToolAccess.WRITE: Role.STORE, ToolAccess.READ: Role.RETRIEVE,
 
 
 @asynccontextmanager
-async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIterator[DataMind]:
-    """A system in which every tool of ``ARGUMENTS`` finds something."""
+async def opened(folder: Path, model: ScriptedModel | None = None) -> AsyncIterator[DataMind]:
     async with open_scripted(folder, model or ScriptedModel(), agent={"max_tool_calls": len(ARGUMENTS)}) as system:
+        yield system
+
+
+@pytest.fixture(scope="module")
+def furniture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every tool of ``ARGUMENTS`` finds something."""
+    folder = tmp_path_factory.mktemp("furniture")
+    asyncio.run(furnish(folder))
+    return folder
+
+
+async def furnish(folder: Path) -> None:
+    async with opened(folder) as system:
         (system.profile.data_dir / "note.md").write_text("The office opens at 9.")
         handbook = system.profile.data_dir / "handbook.md"
         handbook.write_text("# Handbook\n\nThe office opens at 9.")
@@ -99,7 +113,12 @@ async def furnished(folder: Path, model: ScriptedModel | None = None) -> AsyncIt
         await write(system, "db_import_records", table="extra", records=[{"id": "008"}])
         await write(system, "db_import_records", table="orders", records=[{"id": "007", "n": 1}])
         await write(system, "skill_upsert", name="report", description="How to write the report.", body="Write it.")
-        yield system
+
+
+@pytest.fixture
+def furnished(furniture: Path, tmp_path: Path) -> Path:
+    """A copy of the furnished folder."""
+    return Path(shutil.copytree(furniture, tmp_path / "furnished"))
 
 
 def state(folder: Path) -> dict[str, Any]:
@@ -139,21 +158,21 @@ def full_gate(system: DataMind, *hooks: NamedHook) -> Gate:
     return Gate(ToolRegistry(system.catalogue), HookChain(hooks), sides, DecisionLog())
 
 
-async def test_the_arguments_of_this_file_cover_the_catalogue_and_do_something(tmp_path: Path) -> None:
+async def test_the_arguments_of_this_file_cover_the_catalogue_and_do_something(furnished: Path) -> None:
     """The control: for the right role every one of these calls runs, and the sensors see the writes."""
-    async with furnished(tmp_path) as system:
+    async with opened(furnished) as system:
         assert {spec.name for spec in system.catalogue} == set(ARGUMENTS)
         for spec in sorted(system.catalogue, key=lambda spec: spec.effect is ToolEffect.DESTRUCTIVE):
             role = OWN_ROLE[spec.access]
-            before = state(tmp_path)
+            before = state(furnished)
             outcome = await call(system, spec.name, role, system.agents[role].gate)
             assert (outcome.is_error, outcome.data.get("matched")) == (False, None), (spec.name, outcome.message)
-            assert (state(tmp_path) != before) is spec.writes, spec.name
+            assert (state(furnished) != before) is spec.writes, spec.name
 
 
-async def test_first_wall_the_registry_of_a_role_does_not_hold_the_other_half(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+async def test_first_wall_the_registry_of_a_role_does_not_hold_the_other_half(furnished: Path) -> None:
+    async with opened(furnished) as system:
+        before = state(furnished)
         for spec in system.catalogue:
             role = OTHER_ROLE[spec.access]
             assert spec.name not in system.registry(role)
@@ -161,11 +180,11 @@ async def test_first_wall_the_registry_of_a_role_does_not_hold_the_other_half(tm
             outcome = await call(system, spec.name, role, system.agents[role].gate)
             assert (outcome.denied, outcome.code, outcome.receipts) == (True, "access_denied.unknown_tool", ())
         assert set(system.registry(Role.STORE)) | set(system.registry(Role.RETRIEVE)) == set(ARGUMENTS)
-        assert state(tmp_path) == before
+        assert state(furnished) == before
 
 
-async def test_what_is_for_the_application_is_nothing_a_model_can_name(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
+async def test_what_is_for_the_application_is_nothing_a_model_can_name(furnished: Path) -> None:
+    async with opened(furnished) as system:
         assert {spec.name for spec in system.catalogue if spec.for_application} == FOR_APPLICATION
         for name in FOR_APPLICATION:
             role = OWN_ROLE[system.agents[Role.RETRIEVE].gate.registry[name].access]
@@ -176,29 +195,29 @@ async def test_what_is_for_the_application_is_nothing_a_model_can_name(tmp_path:
             assert (outcome.denied, outcome.code) == (True, "access_denied.unknown_tool")
 
 
-async def test_second_wall_dispatch_alone(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+async def test_second_wall_dispatch_alone(furnished: Path) -> None:
+    async with opened(furnished) as system:
+        before = state(furnished)
         gate = full_gate(system)
         for spec in system.catalogue:
             outcome = await call(system, spec.name, OTHER_ROLE[spec.access], gate)
             assert (outcome.denied, outcome.code, outcome.receipts) == (True, "access_denied.role", ()), spec.name
-        assert state(tmp_path) == before
+        assert state(furnished) == before
 
 
-async def test_third_wall_the_access_hook_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_third_wall_the_access_hook_alone(furnished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datamind.core.dispatch.assert_access", lambda spec, role: None)
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+    async with opened(furnished) as system:
+        before = state(furnished)
         gate = full_gate(system, NamedHook("access", 0, AccessHook()))
         for spec in system.catalogue:
             outcome = await call(system, spec.name, OTHER_ROLE[spec.access], gate)
             assert (outcome.denied, outcome.code, outcome.receipts) == (True, "access_denied.role", ()), spec.name
-        assert state(tmp_path) == before
+        assert state(furnished) == before
 
 
-async def test_the_access_hook_decides_on_the_effect_of_every_tool(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
+async def test_the_access_hook_decides_on_the_effect_of_every_tool(furnished: Path) -> None:
+    async with opened(furnished) as system:
         for spec in system.catalogue:
             for role in Role:
                 ctx = RequestContext(system.profile.name, role)
@@ -228,9 +247,9 @@ def misspelt(name: str) -> list[str]:
     ]
 
 
-async def test_names_match_exactly(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+async def test_names_match_exactly(furnished: Path) -> None:
+    async with opened(furnished) as system:
+        before = state(furnished)
         for spec in system.catalogue:
             role = OWN_ROLE[spec.access]
             for name in misspelt(spec.name):
@@ -238,7 +257,7 @@ async def test_names_match_exactly(tmp_path: Path) -> None:
                 made = ToolCall(id="c", name=name, arguments=json.dumps(ARGUMENTS[spec.name]))
                 outcome = await dispatch(made, ctx, system.agents[role].gate)
                 assert outcome.code == "access_denied.unknown_tool", name
-        assert state(tmp_path) == before
+        assert state(furnished) == before
 
 
 HOSTILE_KEYS: Final = (
@@ -253,16 +272,16 @@ HOSTILE_KEYS: Final = (
 )
 
 
-async def test_a10_a21_no_tool_takes_a_key_it_does_not_know(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+async def test_a10_a21_no_tool_takes_a_key_it_does_not_know(furnished: Path) -> None:
+    async with opened(furnished) as system:
+        before = state(furnished)
         for spec in system.catalogue:
             role = OWN_ROLE[spec.access]
             for key in HOSTILE_KEYS:
                 arguments = json.dumps({**ARGUMENTS[spec.name], key: "store"})
                 outcome = await call(system, spec.name, role, system.agents[role].gate, arguments)
                 assert outcome.code.startswith("arguments_invalid"), (spec.name, key, outcome.code)
-        assert state(tmp_path) == before
+        assert state(furnished) == before
 
 
 def hostile_texts(arguments: Mapping[str, Any]) -> list[str]:
@@ -285,9 +304,9 @@ def hostile_texts(arguments: Mapping[str, Any]) -> list[str]:
     ]
 
 
-async def test_hostile_arguments_run_nothing_on_any_tool(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
-        before = state(tmp_path)
+async def test_hostile_arguments_run_nothing_on_any_tool(furnished: Path) -> None:
+    async with opened(furnished) as system:
+        before = state(furnished)
         for spec in system.catalogue:
             role = OWN_ROLE[spec.access]
             for text in hostile_texts(ARGUMENTS[spec.name]):
@@ -296,17 +315,18 @@ async def test_hostile_arguments_run_nothing_on_any_tool(tmp_path: Path) -> None
                     continue  # it takes a text of this size, and would have to
                 assert outcome.is_error and outcome.code.startswith("arguments_invalid"), (spec.name, text[:60])
                 assert len(outcome.to_text()) < 2_000
-        changed = {key for key, value in state(tmp_path).items() if before.get(key) != value}
+        changed = {key for key, value in state(furnished).items() if before.get(key) != value}
         assert not [key for key in changed if "memory" in key or "skills" in key]
 
 
-async def test_a_hostile_model_calls_the_other_half_and_nothing_happens(tmp_path: Path) -> None:
+async def test_a_hostile_model_calls_the_other_half_and_nothing_happens(furniture: Path, tmp_path: Path) -> None:
     """Through the loop: every tool of the catalogue, for both roles."""
     calls = [ToolCall(id="", name=name, arguments=json.dumps(arguments)) for name, arguments in ARGUMENTS.items()]
     for role in Role:
         theirs = [made for made in calls if made.name]
         model = ScriptedModel()
-        async with furnished(tmp_path / role, model) as system:
+        shutil.copytree(furniture, tmp_path / role)
+        async with opened(tmp_path / role, model) as system:
             theirs = [made for made in calls if made.name not in system.registry(role)]
             model.add(Turn(calls=theirs), "Done.")
             before = state(tmp_path / role)
@@ -333,7 +353,7 @@ async def test_a_write_that_keeps_no_receipts_does_not_get_into_a_registry(tmp_p
 # The sides
 
 
-async def test_a_pure_tool_is_given_no_side_and_a_reading_one_the_read_side(tmp_path: Path) -> None:
+async def test_a_pure_tool_is_given_no_side_and_a_reading_one_the_read_side(furnished: Path) -> None:
     given: dict[str, Any] = {}
 
     def watched(spec: ToolSpec) -> ToolSpec:
@@ -343,7 +363,7 @@ async def test_a_pure_tool_is_given_no_side_and_a_reading_one_the_read_side(tmp_
 
         return spec if spec.writes else ToolSpec(**{**vars(spec), "handler": handler})
 
-    async with furnished(tmp_path) as system:
+    async with opened(furnished) as system:
         services = system.services
         tools = ToolRegistry.select([watched(spec) for spec in system.catalogue], Role.RETRIEVE)
         gate = Gate(tools, HookChain(), Sides(services.read, services.write), DecisionLog())
@@ -372,16 +392,16 @@ def public_methods(side: object, path: str = "side", depth: int = 0) -> Iterator
             yield from public_methods(value, f"{path}.{name}", depth + 1)
 
 
-async def test_no_public_path_leads_from_the_read_side_to_a_write(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
+async def test_no_public_path_leads_from_the_read_side_to_a_write(furnished: Path) -> None:
+    async with opened(furnished) as system:
         found = list(public_methods(system.services.read))
         assert "side.memory.recall" in found and "side.kb.search" in found and "side.skills.search" in found
         assert [path for path in found if _WRITES.match(path.rpartition(".")[2])] == []
         assert [path for path in public_methods(system.services.write) if _WRITES.match(path.rpartition(".")[2])]
 
 
-async def test_the_views_behind_the_read_side_have_no_write_methods(tmp_path: Path) -> None:
-    async with furnished(tmp_path) as system:
+async def test_the_views_behind_the_read_side_have_no_write_methods(furnished: Path) -> None:
+    async with opened(furnished) as system:
         read = system.services.read
         views = [
             (await read.memory._stores.own()).read_view(),
@@ -404,10 +424,10 @@ async def test_the_views_behind_the_read_side_have_no_write_methods(tmp_path: Pa
         "PRAGMA query_only = OFF",
     ],
 )
-async def test_the_engine_keeps_the_memory_read_connection_from_writing(tmp_path: Path, statement: str) -> None:
-    async with furnished(tmp_path) as system:
+async def test_the_engine_keeps_the_memory_read_connection_from_writing(furnished: Path, statement: str) -> None:
+    async with opened(furnished) as system:
         view = (await system.services.read.memory._stores.own()).read_view()
-        before = state(tmp_path)
+        before = state(furnished)
 
         def attempt(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
@@ -415,4 +435,4 @@ async def test_the_engine_keeps_the_memory_read_connection_from_writing(tmp_path
 
         with pytest.raises((StoreError, sqlite3.Error)):
             await view._connection.run(attempt, absent=None)  # type: ignore[attr-defined]
-        assert state(tmp_path) == before
+        assert state(furnished) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 
 from packaging.requirements import Requirement
@@ -98,6 +99,7 @@ def test_the_readme_says_what_a_user_asks(member):
     assert text.startswith(f"# {member.name}\n")
 
 
+@cache
 def imported_packages(member) -> set[str]:
     found = set()
     for _, path in member.modules():
@@ -115,7 +117,13 @@ def owners_of(workspace, module: str) -> set[str]:
     What is not installed, such as an extra, is looked for under its own name.
     """
     members = {member.package.name: {member.name} for member in workspace.members}
-    return members.get(module) or {canonicalize_name(name) for name in packages_distributions().get(module, [module])}
+    return members.get(module) or {canonicalize_name(name) for name in installed().get(module, [module])}
+
+
+@cache
+def installed() -> dict[str, list[str]]:
+    """Distributions by the packages that they provide."""
+    return dict(packages_distributions())
 
 
 def test_every_import_is_declared(workspace, member):
