@@ -124,14 +124,15 @@ def furnished(furniture: Path, tmp_path: Path) -> Path:
 def state(folder: Path) -> dict[str, Any]:
     """Every row of every database but the audit records, and every other file by its hash.
 
-    The files of the graph and of the tables change whenever they are opened; a write of them is seen by its intent.
+    The files of the graph and of the tables, and the lease on them, change whenever they are opened; a write of them
+    is seen by its intent.
     """
     found: dict[str, Any] = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not {"graph", "db"} & set(path.parts)):
         name = str(path.relative_to(folder))
         if path.suffix == ".db":
             found |= {f"{name}:{table}": rows for table, rows in tables(path) if table != "audit"}
-        elif not name.endswith(("-wal", "-shm", ".lock")):
+        elif not name.endswith(("-wal", "-shm", ".lock", "/lease")):
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
