@@ -191,9 +191,13 @@ def receipts_of(datamind: Datamind) -> list[dict]:
     return json.loads(result.out)
 
 
+LEXICAL = {"DATAMIND_PLUGINS_BLOCK": "embed-local"}
+"""Vectors of many files would take most of the time, and are another matter."""
+
+
 def test_ctrl_c_during_ingest_keeps_what_was_acknowledged_and_says_so(datamind):
     make_files(datamind.home / "notes", 1_500)
-    process = datamind.start("ingest", "notes")
+    process = datamind.start("ingest", "notes", **LEXICAL)
     control = datamind.home / "storage" / "default" / "control.db"
     deadline = time.monotonic() + 30
     while not written(control) and time.monotonic() < deadline:
@@ -206,7 +210,7 @@ def test_ctrl_c_during_ingest_keeps_what_was_acknowledged_and_says_so(datamind):
     receipts = receipts_of(datamind)
     assert 0 < len(receipts) == int(said[1]) < 1_500
     assert {receipt["result"]["status"] for receipt in receipts} == {"stored"}
-    again = datamind.run("ingest", "notes", "--json")
+    again = datamind.run("ingest", "notes", "--json", **LEXICAL)
     assert again.code == 0, again.err
     statuses = [receipt["result"]["status"] for receipt in json.loads(again.out)["receipts"]]
     assert statuses.count("unchanged") == len(receipts)

@@ -113,6 +113,9 @@ async def _revert(system: DataMind, model: Model, written: Written) -> str:
     try:
         result: StoreResult = await system.revert(written.receipt_id)
     except Conflict as conflict:
+        if conflict.code == "conflict.not_kept":  # as the receipt said
+            assert written.place[0] in ("graph", "db"), (what, conflict)
+            return f"{what}: {conflict}"
         assert not model.is_last(written) or _is_reverted(model, written), (what, conflict)
         return f"{what}: {conflict}"
     except DataMindError as error:
