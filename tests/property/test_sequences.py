@@ -9,7 +9,7 @@ import pytest
 from tests.support.sequences import run_sequence, seeds
 
 
-@pytest.mark.parametrize("seed", seeds(4, first=1))
+@pytest.mark.parametrize("seed", list(seeds(4, first=1)))
 async def test_nothing_is_left_behind_or_goes_with_it(tmp_path: Path, seed: int) -> None:
     """``nox -s assurance -- sequences`` runs a hundred."""
     assert await run_sequence(tmp_path, seed) == []
