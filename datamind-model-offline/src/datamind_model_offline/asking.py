@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from datamind.capabilities.text.tokens import tokenize_for_index
+from datamind.core.lazy_pattern import lazy_pattern
 from datamind_model_offline.answer_types import AnswerType as Kind
 
 # They say little about what a question is about.
@@ -74,10 +75,10 @@ _HAN_SAID_BY_FORM: Final = {
     Kind.REASON: "原因",
 }
 SAID_BY_FORM: Final = {kind: frozenset(words.split()) for kind, words in _SAID_BY_FORM.items()}
-HAN_SAID_BY_FORM: Final = {kind: re.compile(words) for kind, words in _HAN_SAID_BY_FORM.items()}
+HAN_SAID_BY_FORM: Final = {kind: lazy_pattern(words) for kind, words in _HAN_SAID_BY_FORM.items()}
 
 # "What does it cost", "can I borrow", "be renewed": an answer often has another verb.
-VERB_SLOT: Final = re.compile(
+VERB_SLOT: Final = lazy_pattern(
     r"\b(?:which|what)\s+[\w-]+\s+([a-z]+s)\b|"
     r"\bwho\s+(?:(?:has|had|have|will|can|could|may|must|should)\s+)?([a-z]+)\b|\b(?:i|you|we|they|he|she"
     r"|it|one|to)\s+(?:have\s+to\s+)?([a-z]+)\b"
@@ -87,7 +88,7 @@ VERB_SLOT: Final = re.compile(
     re.IGNORECASE,
 )
 
-HOW_ADJECTIVE: Final = re.compile(
+HOW_ADJECTIVE: Final = lazy_pattern(
     r"\bhow (?:long|often|old|far|tall|big|high|deep|wide|large|heavy|fast|hot|cold|thick|strong|late|early"
     r"|soon|expensive|bad|good|close|near)\b",
     re.IGNORECASE,
@@ -99,7 +100,7 @@ HAN_MEASURES: Final = (
 """Words between a number and what is counted."""
 
 _UNITS: Final = f"公里|平方|小时|分钟|个月|美元|星期|[{HAN_MEASURES}]"
-HAN_ASKING: Final = re.compile(
+HAN_ASKING: Final = lazy_pattern(
     rf"请问|請問|告诉我|告訴我|我想知道|是什么时候|什么时候|什麼時候|什么时间|何时|何時|几点钟?|幾點"
     rf"|哪一?[年天月日]|几[月号]|星期几|周几"
     rf"|(?:是|有)?多少(?:{_UNITS})?(?!口)|(?:是|有)?多少|几(?:{_UNITS})|多[久长大高远重快深宽厚]|是谁|由谁"
@@ -109,7 +110,7 @@ HAN_ASKING: Final = re.compile(
     r"|以前|之前|从前|此前|曾经|当时"
     r"|吗|嗎|呢|吧|么"
 )
-HAN_LIGHT: Final = re.compile(
+HAN_LIGHT: Final = lazy_pattern(
     r"可以|能够|需要|应该|目前|现在|一共|总共|大约|主要|以及|意思|怎么办|名字|表示|代表"
     r"|[的了是在和与與或就也把被让讓给給对對从從个個这這那很都还還又其之于於及并並所而但者地得着过過等上中"
     r"下里裡有为為以由可能会會我你他她它们們一两要来去叫找]"
@@ -236,17 +237,17 @@ _ZH_KINDS: Final = (
     ),
 )
 _KINDS: Final = {"en": _EN_KINDS, "zh": _ZH_KINDS}
-_HOW_MANY: Final = re.compile(
+_HOW_MANY: Final = lazy_pattern(
     rf"\bhow many\s+((?:[\w-]+\s+){{0,4}}?[\w-]+)"
     rf"(?=\s+(?:{_AUX}|of|in|on|per|at|to|for|from|make|made|there|the|a|i|we|you)\b|\s*[?？]|\s*\Z)",
     re.IGNORECASE,
 )
-HAN_CATEGORY: Final = re.compile(
+HAN_CATEGORY: Final = lazy_pattern(
     r"(?:什么样的|什么|哪(?:个|种|家|些|本|款|类|所|门|座|条"
     r"|支)?)([\u4e00-\u9fff]{1,3}?)(?=[的是在由有要能可会？?，,]|\Z)"
 )
 _ANY_COUNT: Final = "个種种位次些钱号"
-_HAN_UNIT: Final = re.compile(r"(?:多少|几|第几)\s*(?:个(?=[\u4e00-\u9fff]))?([\u4e00-\u9fff]{1,2})")
+_HAN_UNIT: Final = lazy_pattern(r"(?:多少|几|第几)\s*(?:个(?=[\u4e00-\u9fff]))?([\u4e00-\u9fff]{1,2})")
 _COUNTED: Final = frozenset({Kind.NUMBER, Kind.DURATION, Kind.MONEY, Kind.TIME})
 
 
@@ -258,7 +259,7 @@ def kind_asked(text: str, language: str) -> Kind:
 @lru_cache(maxsize=2)
 def _kinds(language: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
     # Compiled for the language that is spoken: a command starts sooner.
-    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS[language])
+    return tuple((kind, lazy_pattern(pattern, re.IGNORECASE)) for kind, pattern in _KINDS[language])
 
 
 def unit_asked(text: str, language: str, kind: Kind) -> str:

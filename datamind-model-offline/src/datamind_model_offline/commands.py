@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from datamind.capabilities.text.sentences import split_sentences
+from datamind.core.lazy_pattern import lazy_pattern
 
 
 class CommandName(StrEnum):
@@ -50,7 +51,7 @@ class Command:
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> re.Pattern[str]:
     # On use: a command starts sooner without the forms of the other language.
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    return lazy_pattern(pattern, re.IGNORECASE | re.DOTALL)
 
 
 def _form(name: CommandName, does: str, en: str, zh: str, examples: tuple[str, str]) -> CommandForm:
@@ -197,7 +198,7 @@ def parse_command(text: str, language: str) -> Command | None:
 _SCOPES: Final = (
     (
         "session",
-        re.compile(
+        lazy_pattern(
             r"[\s,，;；(（]*(?:\b(?:just |only )?(?:for|in|during) (?:this|the current) (?:session|conversation"
             r"|chat)\b(?: only)?|(?:仅|只)?(?:在)?(?:本次|这次|当前)(?:会话|对话|聊天)(?:中|里|内"
             r"|有效)*)[,，:：)）]*\s*",
@@ -206,7 +207,7 @@ _SCOPES: Final = (
     ),
     (
         "global",
-        re.compile(
+        lazy_pattern(
             r"[\s,，;；(（]*(?:\b(?:everywhere|globally|across all (?:profiles|projects)|(?:for|in) (?:all"
             r"|every) (?:my )?(?:profiles?|projects?))\b|(?:在|对)?(?:所有|全部|每个)(?:的)?(?:项目|档案|配置"
             r"|工作区)(?:中|里|都|通用)*|全局(?:地|都)?)[,，:：)）]*\s*",
@@ -225,7 +226,7 @@ def take_scope(text: str) -> tuple[str, str]:
     return "", text
 
 
-_SAID: Final = re.compile(
+_SAID: Final = lazy_pattern(
     r"\A\s*[(（\[]\s*(?:said|noted|written|记于|说于)\s*(?:on|at)?\s*"
     r"(?P<day>\d{4}-\d{2}-\d{2})(?P<time>T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?P<zone>Z|[+-]\d{2}:\d{2})?\s*[)）\]]\s*[:：,，]?\s*",
     re.IGNORECASE,
@@ -243,7 +244,7 @@ def take_said(text: str) -> tuple[str, str]:
 _KINDS: Final = (
     (
         "decision",
-        re.compile(
+        lazy_pattern(
             r"\b(?:decided|decision|agreed|chose|chosen|settled on|opted|will go with|going with)\b|决定|选定|敲定"
             r"|商定|定下|选择了|确定用",
             re.IGNORECASE,
@@ -251,7 +252,7 @@ _KINDS: Final = (
     ),
     (
         "workflow",
-        re.compile(
+        lazy_pattern(
             r"\b(?:every (?:time|day|week|month|morning|evening|monday|tuesday|wednesday|thursday|friday)|whenever"
             r"|(?:always|first) .*\b(?:before|after|then)\b|before (?:each|every)|after (?:each|every)|steps?:"
             r"|workflow|procedure|process is)\b|每次|每当|每天|每周|每月|每个月|流程|步骤|先.+再|之前先|都要先",
@@ -260,7 +261,7 @@ _KINDS: Final = (
     ),
     (
         "preference",
-        re.compile(
+        lazy_pattern(
             r"\b(?:prefer|prefers|preferred|like|likes|love|enjoy|hate|dislike|favou?rite|rather|please (?:always"
             r"|never)|always (?:answer|use|write|call|reply)|never (?:answer|use|write|call|reply)|i want (?:you"
             r"|answers|replies)|don't like)\b|喜欢|偏好|讨厌|不喜欢|习惯|希望|最爱|不吃|不喝|请(?:总是|始终|一律"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from datamind.core.lazy_pattern import lazy_pattern
+
 USER: Final = "user"
 """The subject of what the user says of himself."""
 
@@ -39,7 +41,7 @@ class StatementForm:
 @lru_cache(maxsize=128)
 def _compiled(expression: str) -> re.Pattern[str]:
     # On use: a command that reads no memory starts sooner.
-    return re.compile(expression)
+    return lazy_pattern(expression)
 
 
 _NOW = r"(?:(?:now|currently|just|recently|have|has|'ve)\s+)*"

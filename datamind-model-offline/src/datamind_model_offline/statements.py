@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from datamind.capabilities.text.offsets import normalize_nfkc
+from datamind.core.lazy_pattern import lazy_pattern
 from datamind_model_offline.changes import read_change
 from datamind_model_offline.statement_forms import STATEMENT_FORMS, StatementForm
 
@@ -29,32 +30,32 @@ class Statement:
     ends: str = ""
 
 
-_NOT_ATTRIBUTES: Final = re.compile(
+_NOT_ATTRIBUTES: Final = lazy_pattern(
     r"\b(?:idea|question|point|problem|guess|hope|plan|fault|understanding|opinion)\b|问题|意思|想法|希望"
 )
 # Of these a person may have several, so a new one ends nothing.
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = lazy_pattern(
     r"(?:sister|brother|sibling|son|daughter|child|kid|friend|colleague|cousin|aunt|uncle|niece|nephew"
     r"|neighbou?r|pet|dog|cat|hobby"
     r"|allergy|skill|language|book|idea|rule|tip|note|[^su]s)\Z|姐|妹|兄|弟|儿子|女儿|孩子|朋友|同事|猫|狗"
     r"|宠物|爱好|叔|姨|舅|邻居|习惯"
 )
 # "My car is broken" says how it is, not which it is.
-_STATE: Final = re.compile(
+_STATE: Final = lazy_pattern(
     r"(?:not|very|too|so|still|quite|really|almost|being|getting|going|broken|sick|ill|late|old|slow|fine"
     r"|ok|okay|good|bad|great|nice"
     r"|dead|gone|full|empty|ready|done|closed|open|parked|in need|out of|under|up|down|better|worse|tired"
     r"|lost|\w+ing|\w+ed)\b",
     re.IGNORECASE,
 )
-_FURTHER: Final = re.compile(
+_FURTHER: Final = lazy_pattern(
     r"(?:,|;| and (?:he|she|it|they|i|we|my|our)\b| because | but | which | who | since ).*|\s+(?:last"
     r"|this) (?:week|month|year)\Z| (?:yesterday|today|recently)\Z",
     re.IGNORECASE,
 )
-_AT: Final = re.compile(r"(?:on|at|in|by)\s+(?=\S)", re.IGNORECASE)
-_ARTICLE: Final = re.compile(r"\Athe\s+", re.IGNORECASE)
-_OLD: Final = re.compile(r"\b(?:old|former|previous|last|first|original|current|new|present)\b\s*", re.IGNORECASE)
+_AT: Final = lazy_pattern(r"(?:on|at|in|by)\s+(?=\S)", re.IGNORECASE)
+_ARTICLE: Final = lazy_pattern(r"\Athe\s+", re.IGNORECASE)
+_OLD: Final = lazy_pattern(r"\b(?:old|former|previous|last|first|original|current|new|present)\b\s*", re.IGNORECASE)
 _SYNONYM: Final = {
     "home": "residence",
     "address": "residence",
@@ -81,7 +82,7 @@ _SYNONYM: Final = {
 }
 
 
-_ADVERBIAL: Final = re.compile(
+_ADVERBIAL: Final = lazy_pattern(
     r"\A(?:(?:since|from|as of|in|after) (?:last |this )?[\w ]{2,20}?,? (?=i\b|we\b|my\b|our\b)|(?:now"
     r"|currently|recently|today|lately),? )"
     r"|\A(?:从|自)[^，,我]{1,12}(?:起|开始)?[，,]?(?=我)|\A(?:现在|目前|最近|今天|昨天|上个?月|上周|去年"
@@ -91,15 +92,15 @@ _ADVERBIAL: Final = re.compile(
 
 
 # "I changed doctors: my doctor is Dr Amin."
-_CLAUSE: Final = re.compile(r"\A[^:：;；]{3,80}[:：;；]\s*(?=(?:my|our|i|we)\b|我)", re.IGNORECASE)
-_ENDS: Final = re.compile(
+_CLAUSE: Final = lazy_pattern(r"\A[^:：;；]{3,80}[:：;；]\s*(?=(?:my|our|i|we)\b|我)", re.IGNORECASE)
+_ENDS: Final = lazy_pattern(
     r"\b(?:no longer|any ?more|any longer|(?:has|have|was|were) (?:just )?(?:been )?(?:changed|moved|switched)|changed from|switched from|moved from .+ to|instead of)\b|\bnot .+ but\b|不再|不是.+而是"
     r"|不.+了[，,；;。]?.*(?:现在|改)|[从由].+(?:改|换|变|调|搬|移|挪|升|降)",
     re.IGNORECASE,
 )
 # What was so before ends nothing that is so now.
-_PAST: Final = re.compile(r"\b(?:old|former|previous|last|first|original|ex)\b", re.IGNORECASE)
-_ZH_PAST: Final = re.compile(r"以前|之前|从前|曾经|过去|原来|当时|那时")
+_PAST: Final = lazy_pattern(r"\b(?:old|former|previous|last|first|original|ex)\b", re.IGNORECASE)
+_ZH_PAST: Final = lazy_pattern(r"以前|之前|从前|曾经|过去|原来|当时|那时")
 _MAX_CHARS: Final = 300
 
 

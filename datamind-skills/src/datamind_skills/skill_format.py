@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from datamind.core.errors import InputInvalid, SourceUnreadable
+from datamind.core.lazy_pattern import lazy_pattern
 from datamind.core.types import is_profile_name
 from datamind_skills.exact import shown
 
@@ -19,12 +20,12 @@ MAX_DEPTH: Final = 10
 MAX_DESCRIPTION_CHARS: Final = 4_096
 MAX_KEYWORDS: Final = 64
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_OPENING = re.compile(r"---[ \t]*\r?\n")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
-_BLANK_LINE = re.compile(r"[ \t]*\r?\n")
-_SEPARATORS = re.compile("[,，、;；\n]")
-_UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,63}")
+_OPENING = lazy_pattern(r"---[ \t]*\r?\n")
+_CLOSING = lazy_pattern(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_BLANK_LINE = lazy_pattern(r"[ \t]*\r?\n")
+_SEPARATORS = lazy_pattern("[,，、;；\n]")
+_UNCLEAN = lazy_pattern("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _TAG = "tag:yaml.org,2002:"
 _OURS = ("name", "description", "keywords")
 

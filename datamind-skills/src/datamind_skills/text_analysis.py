@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +12,7 @@ from datamind.capabilities.text.scripts import CJK, UNSPACED
 from datamind.capabilities.text.sentences import split_sentences
 from datamind.capabilities.text.stopwords import stop_bigrams, stop_words
 from datamind.core.errors import InputInvalid, LimitExceeded
+from datamind.core.lazy_pattern import lazy_pattern
 
 MAX_CHARS: Final = 200_000
 MAX_TERMS: Final = 50
@@ -23,9 +23,9 @@ WORDS_PER_MINUTE: Final = 238
 CJK_PER_MINUTE: Final = 260
 """Characters of Chinese a minute; an estimate, and the same for Japanese and Korean."""
 
-_WORD = re.compile(rf"[^\W_{UNSPACED}]+(?:['’.\-][^\W_{UNSPACED}]+)*")
-_CJK_RUN = re.compile(f"[{CJK}]+")
-_PARAGRAPH_BREAK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_WORD = lazy_pattern(rf"[^\W_{UNSPACED}]+(?:['’.\-][^\W_{UNSPACED}]+)*")
+_CJK_RUN = lazy_pattern(f"[{CJK}]+")
+_PARAGRAPH_BREAK = lazy_pattern(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from datamind.agent.base import LoopParts, LoopTurn
 from datamind.core.evidence import InferenceResult
+from datamind.core.lazy_pattern import lazy_pattern
 from datamind.core.outcome import ToolOutcome
 from datamind.core.receipts import IngestReceipt, StoreResult, overall_status
 from datamind.core.results import Notice, StopReason, ToolTrace
@@ -16,7 +17,7 @@ from datamind.core.types import DataSurface, Role
 if TYPE_CHECKING:
     from datamind.agent.run import AgentRun
 
-_CLAIMS_WRITE = re.compile(
+_CLAIMS_WRITE = lazy_pattern(
     r"\b(saved|stored|remembered|noted|recorded|added|updated|deleted|removed|forgotten|imported|written|created"
     r"|replaced|kept|logged|done)\b|\b(?:i['’]ll|i will|i shall) (?:remember|keep)\b"
     r"|已经?(?:[为為帮幫给給]你|[为為帮幫给給]您|成功|全部|都)*"
@@ -24,14 +25,14 @@ _CLAIMS_WRITE = re.compile(
     r"|(?:记住|記住|记下|記下|保存|存|存好|添加|更新|删除|刪除|删|导入|写入)了|存好了|完成了",
     re.IGNORECASE,
 )
-_NO_CLAIM = re.compile(
+_NO_CLAIM = lazy_pattern(
     r"\b(not|nothing|no(?! problem)|never|none|cannot|\w+n['’]t|failed|unable|should|can|could|would|may|might|shall be"
     r"|will be|to be|whether|if)\b|\byou(?:['’]ve| have| just)?\s*\Z"
     r"|没|沒|未(?![来來])|无法|無法|不能|不会|不會|如果|是否",
     re.IGNORECASE,
 )
-_NOTHING_AFTER = re.compile(r"\s*(nothing|none|no)\b", re.IGNORECASE)
-_PART = re.compile(r"(?:(?!\b(?:but|however|though)\b|但)[^.!?。！？;；\n])+[?？]?", re.IGNORECASE)
+_NOTHING_AFTER = lazy_pattern(r"\s*(nothing|none|no)\b", re.IGNORECASE)
+_PART = lazy_pattern(r"(?:(?!\b(?:but|however|though)\b|但)[^.!?。！？;；\n])+[?？]?", re.IGNORECASE)
 
 
 def make_result(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Final
 from datamind.capabilities.graph.terms import name_of
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind.capabilities.text.scripts import UNSPACED
+from datamind.core.lazy_pattern import lazy_pattern
 from datamind.core.protocols.graph import (
     ALIAS_PREDICATES,
     LABEL_PREDICATES,
@@ -21,8 +21,8 @@ from datamind.core.protocols.graph import (
 )
 
 MAX_NAME_CHARS: Final = 200
-_WORD: Final = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_WORD: Final = lazy_pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_UNSPACED: Final = lazy_pattern(f"[{UNSPACED}]")
 _RANK: Final = {predicate: rank for rank, predicate in enumerate((*LABEL_PREDICATES, *ALIAS_PREDICATES))}
 _LEAST_ALIKE: Final = 0.65
 # Each kind has a band of scores of its own, so that a better kind always ranks first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -11,21 +10,22 @@ from typing import Final
 
 from datamind.capabilities.text.scripts import HAN, HANGUL, KANA, THAI
 from datamind.capabilities.text.stopwords import stop_words
+from datamind.core.lazy_pattern import lazy_pattern
 
 _SAMPLE_CHARS: Final = 4_000
-_HAN: Final = re.compile(f"[{HAN}]")
-_KANA: Final = re.compile(f"[{KANA}]")
+_HAN: Final = lazy_pattern(f"[{HAN}]")
+_KANA: Final = lazy_pattern(f"[{KANA}]")
 # One Han character carries about as much as one word of the scripts below.
 _SCRIPT_WORDS: Final = {
-    "ko": re.compile(f"[{HANGUL}]+"),
-    "ru": re.compile("[\u0400-\u052f]+"),
-    "el": re.compile("[\u0370-\u03ff]+"),
-    "ar": re.compile("[\u0600-\u06ff]+"),
-    "he": re.compile("[\u0590-\u05ff]+"),
-    "hi": re.compile("[\u0900-\u097f]+"),
-    "th": re.compile(f"[{THAI}]+"),
+    "ko": lazy_pattern(f"[{HANGUL}]+"),
+    "ru": lazy_pattern("[\u0400-\u052f]+"),
+    "el": lazy_pattern("[\u0370-\u03ff]+"),
+    "ar": lazy_pattern("[\u0600-\u06ff]+"),
+    "he": lazy_pattern("[\u0590-\u05ff]+"),
+    "hi": lazy_pattern("[\u0900-\u097f]+"),
+    "th": lazy_pattern(f"[{THAI}]+"),
 }
-_LATIN_WORD: Final = re.compile(r"[a-zA-Z\u00c0-\u024f\u1e00-\u1eff]+")
+_LATIN_WORD: Final = lazy_pattern(r"[a-zA-Z\u00c0-\u024f\u1e00-\u1eff]+")
 _LATIN_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl")
 _KANA_SHARE: Final = 0.1
 """Chinese text quotes a kana now and then; Japanese is rarely below a third."""

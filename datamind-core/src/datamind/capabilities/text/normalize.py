@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 
 from datamind.capabilities.text.numerals import FoundNumber, find_numbers
 from datamind.capabilities.text.offsets import normalize_nfkc
 from datamind.capabilities.text.scripts import CJK
+from datamind.core.lazy_pattern import lazy_pattern
 
 __all__ = ["FoundNumber", "contains_normalized", "find_numbers", "normalize_for_match"]
 
@@ -19,15 +19,15 @@ _PUNCTUATION: Final = str.maketrans(
     | {"。": ".", "、": ","}
 )
 _LATIN: Final = rf"[^\W\d_{CJK}]"
-_NARROW_GROUP: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_COMMA_GROUP: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
-_NO_CENTS: Final = re.compile(r"(?<=\d)\.00(?![\d.])")
-_PERCENT: Final = re.compile(r"(?<=\d)\s*(?:%|(?:percent|per cent|pct)\b)")
-_CHINESE_PERCENT: Final = re.compile(r"百分之\s*(\d+(?:\.\d+)?)")
-_CURRENCY: Final = re.compile(r"(?<=[$€£¥])\s+(?=\d)")
-_UNIT: Final = re.compile(rf"(?<=\d)(?={_LATIN})|(?<={_LATIN})(?=\d)")
-_CJK_CHAR: Final = re.compile(f"[{CJK}]")
-_BLANK_AT_CJK: Final = re.compile(rf"(?<=[{CJK}])\s|\s(?=[{CJK}])")
+_NARROW_GROUP: Final = lazy_pattern(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_COMMA_GROUP: Final = lazy_pattern(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
+_NO_CENTS: Final = lazy_pattern(r"(?<=\d)\.00(?![\d.])")
+_PERCENT: Final = lazy_pattern(r"(?<=\d)\s*(?:%|(?:percent|per cent|pct)\b)")
+_CHINESE_PERCENT: Final = lazy_pattern(r"百分之\s*(\d+(?:\.\d+)?)")
+_CURRENCY: Final = lazy_pattern(r"(?<=[$€£¥])\s+(?=\d)")
+_UNIT: Final = lazy_pattern(rf"(?<=\d)(?={_LATIN})|(?<={_LATIN})(?=\d)")
+_CJK_CHAR: Final = lazy_pattern(f"[{CJK}]")
+_BLANK_AT_CJK: Final = lazy_pattern(rf"(?<=[{CJK}])\s|\s(?=[{CJK}])")
 
 
 def normalize_for_match(text: str) -> str:

@@ -7,10 +7,11 @@ from typing import Final
 
 from datamind.capabilities.text.scripts import CJK
 from datamind.capabilities.text.spans import trim_span
+from datamind.core.lazy_pattern import lazy_pattern
 
 _CLOSERS: Final = "\"'”’」』）)\\]】》〉»"
 # The look-behind keeps a long run of stops from being tried again at each of its characters.
-_BORDERS: Final = re.compile(
+_BORDERS: Final = lazy_pattern(
     rf"(?P<wide>[。！？；｡]++[{_CLOSERS}]*+)"
     rf"|(?P<stop>(?<![.!?…])[.!?…]++)[{_CLOSERS}]*+(?=\s|\Z|[{CJK}])"
     r"|(?P<line>[\r\n]\s*+)"
@@ -38,16 +39,16 @@ _STARTERS: Final = _words(
 )
 """Words that, with a capital, begin a sentence after an abbreviation that may end one."""
 
-_WORD_BEFORE: Final = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
-_NEXT_WORD: Final = re.compile(r"\s*[\"'“‘(\[「『（]*([^\W_]*)")
-_ACRONYM: Final = re.compile(r"[a-zA-Z](?:\.[a-zA-Z])+|[A-Z]")
-_LIST_LABEL: Final = re.compile(r"[ \t]*(?:\d{1,3}|[a-zA-Z])")
-_NEW_BLOCK: Final = re.compile(
+_WORD_BEFORE: Final = lazy_pattern(r"[^\W_]+(?:\.[^\W_]+)*\Z")
+_NEXT_WORD: Final = lazy_pattern(r"\s*[\"'“‘(\[「『（]*([^\W_]*)")
+_ACRONYM: Final = lazy_pattern(r"[a-zA-Z](?:\.[a-zA-Z])+|[A-Z]")
+_LIST_LABEL: Final = lazy_pattern(r"[ \t]*(?:\d{1,3}|[a-zA-Z])")
+_NEW_BLOCK: Final = lazy_pattern(
     r"[-*+•·◦‣▪–—][ \t]|[#>|=]|```|~~~|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|[（(]?[一二三四五六七八九十]{1,3}[、）)]"
 )
-_FIRST_UNIT: Final = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
-_BLANK_LINE: Final = re.compile(r"(?>\r\n|\r|\n)[^\r\n]*[\r\n]")
-_LINE: Final = re.compile(r"[^\r\n]*")
+_FIRST_UNIT: Final = lazy_pattern(rf"[{CJK}]|[^\s{CJK}]+")
+_BLANK_LINE: Final = lazy_pattern(r"(?>\r\n|\r|\n)[^\r\n]*[\r\n]")
+_LINE: Final = lazy_pattern(r"[^\r\n]*")
 _LOOK_BACK: Final = 24
 _NARROWEST_WRAP: Final = 40
 _WIDEST_WRAP: Final = 160
