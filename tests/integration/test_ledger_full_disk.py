@@ -122,7 +122,7 @@ def test_files_that_cannot_grow(forks: Forks, tmp_path: Path, case: str) -> None
 def test_a_small_file_system_that_is_full(forks: Forks, small_disk: Path, case: str) -> None:
     trial = Trial(forks, case, small_disk)
     ends = []
-    for number, room in enumerate((0, 8, 20, 28, 36, 44, 52, 60, 84, 132, 196, 512)):
+    for number, room in enumerate((0, 8, 20, 28, 36, 44, 52, 60, 84, 132, 196, 768)):
         place = trial.copy(str(number))
         fill(str(small_disk), room * KIB)
         told = forks.run(f"{JOBS}:write_with_little_room", case=case, folder=str(place))

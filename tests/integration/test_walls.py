@@ -73,6 +73,9 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "db_create_table": {"table": "made", "columns": [{"name": "a"}]},
     "db_drop_table": {"table": "orders"},
     "db_remove_import": {"table": "extra", "receipt": "<first receipt>"},
+    "kb_restore": {"receipt": "<latest receipt of kb>"},
+    "memory_restore": {"receipt": "<latest receipt of memory>"},
+    "skill_restore": {"receipt": "<latest receipt of skills>"},
     "calculator": {"expression": "1+1"},
     "unit_convert": {"value": 1, "from_unit": "km", "to_unit": "m"},
     "get_current_time": {},
@@ -80,7 +83,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Arguments with which each tool really does something in ``furnished``."""
 
-FOR_APPLICATION: Final = frozenset({"graph_export"})
+FOR_APPLICATION: Final = frozenset({"graph_export", "kb_restore", "memory_restore", "skill_restore"})
 OTHER_ROLE: Final = {ToolAccess.WRITE: Role.RETRIEVE, ToolAccess.READ: Role.STORE, ToolAccess.UTILITY: Role.STORE}
 OWN_ROLE: Final = {ToolAccess.WRITE: Role.STORE, ToolAccess.READ: Role.RETRIEVE, ToolAccess.UTILITY: Role.RETRIEVE}
 
@@ -148,6 +151,8 @@ async def call(system: DataMind, tool: str, role: Role, gate: Gate, arguments: s
     text = json.dumps(ARGUMENTS[tool]) if arguments is None else arguments
     if "<first receipt>" in text:
         text = text.replace("<first receipt>", (await system.receipts.latest(surface="db", limit=100))[-1].receipt_id)
+    if found := re.search("<latest receipt of ([a-z]+)>", text):
+        text = text.replace(found[0], (await system.receipts.latest(surface=found[1], limit=1))[0].receipt_id)
     by_application = tool in FOR_APPLICATION
     ctx = RequestContext(system.profile.name, role, by_application=by_application, sink=len)
     return await dispatch(ToolCall(id="call_1", name=tool, arguments=text), ctx, gate)
@@ -187,8 +192,8 @@ async def test_first_wall_the_registry_of_a_role_does_not_hold_the_other_half(fu
 async def test_what_is_for_the_application_is_nothing_a_model_can_name(furnished: Path) -> None:
     async with opened(furnished) as system:
         assert {spec.name for spec in system.catalogue if spec.for_application} == FOR_APPLICATION
-        for name in FOR_APPLICATION:
-            role = OWN_ROLE[system.agents[Role.RETRIEVE].gate.registry[name].access]
+        for name, spec in {spec.name: spec for spec in system.catalogue if spec.for_application}.items():
+            role = OWN_ROLE[spec.access]
             assert name not in {tool.name for tool in system.registry(role).definitions()}
             ctx = RequestContext(system.profile.name, role, sink=len)
             asked = ToolCall(id="call_1", name=name, arguments=json.dumps(ARGUMENTS[name]))

@@ -160,7 +160,7 @@ def test_completion_offers_commands_and_codes(run, monkeypatch):
         monkeypatch.setenv("COMP_CWORD", str(len(words)))
         return run().stdout.split()
 
-    assert complete("re") == ["plain,receipts"]
+    assert complete("re") == ["plain,receipts", "plain,revert"]
     assert complete("explain", "path") == ["plain,path_denied"]
 
 
