@@ -80,7 +80,7 @@ async def _step(system: DataMind, folder: Path, model: Model, dice: random.Rando
     written = dice.choice([one for one in model.log[-6:] if not one.is_final] or [None])
     if kind == "revert" and written:
         return await _revert(system, model, written)
-    if kind == "erase" and written and written.added <= set(model.held[written.place]):
+    if kind == "erase" and written and written.added and written.added <= set(model.held[written.place]):
         return await _erase(system, model, written)
     place = dice.choice(list(_ADDS)), dice.choice(_NAMES)
     if kind == "delete" and model.held.get(place):
@@ -124,7 +124,10 @@ async def _revert(system: DataMind, model: Model, written: Written) -> str:
         return what
     assert result.status == "stored", (what, result)
     now = model.held.get(written.place, ())
-    after = written.before if model.is_last(written) else tuple(one for one in now if one not in written.added)
+    # What is not the last write of its place is one of many memories, rows or statements: the others stay.
+    others = tuple(one for one in now if one not in written.added)
+    taken = tuple(one for one in written.before if one not in written.after)
+    after = written.before if model.is_last(written) else (*others, *taken)
     model.put(result.receipts[0].receipt_id, written.place, after)
     return what
 
@@ -135,6 +138,8 @@ async def _erase(system: DataMind, model: Model, written: Written) -> str:
     assert result.status == "stored", result
     after = tuple(one for one in model.held[written.place] if one not in written.added)
     model.erased |= written.added
+    for one in model.log:
+        one.is_final |= one.place == written.place  # other versions of it are erased too, so nothing brings them back
     model.put(result.receipts[0].receipt_id, written.place, after, is_final=True)
     return f"erase {written.receipt_id} of {written.place}"
 
